@@ -1,0 +1,153 @@
+"""An algorithm is a text ``f(*parts, game)`` and the parts (machines, lists, constants) it needs."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import compiled
+
+OPERATIONS = ("reset", "advance", "feedback")
+
+
+class Algorithm:
+    """A named algorithm; ``play(game)`` runs its text on the game, compiled or as it stands."""
+
+    text: Callable
+
+    def __init__(self, name: str, machine: Callable | None = None, parameters: dict | None = None):
+        self.name, self.machine, self.parameters = name, machine, dict(parameters or {})
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def new_machine(self, game):
+        """A new machine over the arms of the game, on the run's own generator."""
+        machine = self.machine(game.K, game.rng, **self.parameters)
+        for operation in OPERATIONS:
+            if not callable(getattr(machine, operation, None)):
+                raise ValueError(
+                    f"machine {type(machine).__name__} has no operation {operation!r}; "
+                    f"a machine has {', '.join(OPERATIONS)}."
+                )
+        return machine
+
+    def parts(self, game) -> tuple:
+        """The objects that the text is given, before the game itself."""
+        raise NotImplementedError
+
+    def play(self, game, compile: bool = True) -> None:
+        """Play the game to its end."""
+        if compile:
+            compiled.run(self.text, *self.parts(game), game)
+        else:
+            type(self).text(*self.parts(game), game)
+
+    def rehearse(self, game, is_arm: Callable) -> None:
+        """Play a short game in plain Python with guarded machines, to find mistakes early."""
+        parts = self.parts(game)
+        machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
+        before = [{n: compiled.kind(v) for n, v in compiled.fields(m).items()} for m in machines]
+        type(self).text(*(_guarded(part, is_arm) for part in parts), game)
+        for machine, kinds in zip(machines, before, strict=True):
+            for name, value in compiled.fields(machine).items():
+                if kinds.get(name) != compiled.kind(value):
+                    raise ValueError(
+                        f"field {name!r} of {type(machine).__name__} is not of one kind throughout "
+                        f"({kinds.get(name)} at first, {compiled.kind(value)} later); "
+                        "set it in __init__ with its lasting type and shape."
+                    )
+
+
+class Guard:
+    """A machine whose arms and alternation of advance and feedback are checked."""
+
+    def __init__(self, machine, is_arm: Callable):
+        self.machine, self.is_arm, self.waiting = machine, is_arm, False
+
+    def reset(self):
+        """Pass on."""
+        self.waiting = False
+        self.machine.reset()
+
+    def advance(self):
+        """Pass on; refuse a second advance without feedback, and an arm outside the set."""
+        name = type(self.machine).__name__
+        if self.waiting:
+            raise ValueError(f"advance of {name} was called twice without feedback in between.")
+        x = self.machine.advance()
+        if not self.is_arm(x):
+            raise ValueError(f"advance of {name} returned {x!r}, which is not an arm of the game.")
+        self.waiting = True
+        return x
+
+    def feedback(self, u):
+        """Pass on; refuse feedback without advance, and a reward outside [0, 1]."""
+        name = type(self.machine).__name__
+        if not self.waiting:
+            raise ValueError(f"feedback of {name} was called without advance before it.")
+        if not 0 <= u <= 1:
+            raise ValueError(f"feedback of {name} was given {u!r}; a reward lies in [0, 1].")
+        self.waiting = False
+        self.machine.feedback(u)
+
+
+def _guarded(part, is_arm: Callable):
+    if isinstance(part, list):
+        return [_guarded(item, is_arm) for item in part]
+    return Guard(part, is_arm) if hasattr(part, "advance") else part
+
+
+def label(reduction: str, machine: Callable, parameters: dict, right: Callable | None = None):
+    """The name of a reduction over machines, such as ``Sparring(UCB, alpha=3)``."""
+    machines = [getattr(m, "__name__", str(m)) for m in (machine, right) if m is not None]
+    settings = [f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items()]
+    return f"{reduction}({', '.join(machines + settings)})"
+
+
+def mab(S, bandit):
+    """How a machine plays a cardinal bandit (Section 2): advance, pull, feedback."""
+    S.reset()
+    while bandit.on():
+        x = S.advance()
+        u = bandit.pull(x)
+        S.feedback(u)
+
+
+class Single(Algorithm):
+    """One machine on a cardinal bandit, the game that the reductions reduce to."""
+
+    text = staticmethod(mab)
+
+    def __init__(self, machine: Callable, **parameters):
+        super().__init__(label("Single", machine, parameters), machine, parameters)
+
+    def parts(self, game) -> tuple:
+        """The machine."""
+        return (self.new_machine(game),)
+
+
+def uniform(c, game):
+    """Uniformly random pairs: the yardstick."""
+    while game.on():
+        game.play(int(c.rng.random() * game.K), int(c.rng.random() * game.K))
+
+
+class Constants:
+    """The named constants of an algorithm, and the run's generator."""
+
+    def __init__(self, rng: np.random.Generator, **values):
+        self.rng = rng
+        vars(self).update(values)
+
+
+class Uniform(Algorithm):
+    """Both arms uniformly at random in every round."""
+
+    text = staticmethod(uniform)
+
+    def __init__(self):
+        super().__init__("Uniform")
+
+    def parts(self, game) -> tuple:
+        """The run's generator."""
+        return (Constants(game.rng),)

@@ -1,0 +1,194 @@
+"""The two elimination tournaments that the paper compares with: Interleaved Filter, Beat-the-Mean.
+
+Public codes disagree on every constant of these two, and the conclusions of Section 6 depend on
+them; so each constant is an argument whose default and source the docstring names.
+"""
+
+from math import log, sqrt
+
+import numpy as np
+
+from . import checks
+from .algorithm import Algorithm, Constants
+from .compiled import compilable
+
+
+def interleaved_filter(c, game):
+    """The candidate duels every rival in turn; rivals drop out, or one of them takes its place."""
+    K, L = game.K, log(1 / c.delta)
+    candidate = 0  # an arbitrary arm
+    W = np.ones(K, np.bool_)  # the rivals still in
+    W[candidate] = False
+    wins, n = np.zeros(K), 0  # of each rival, over n duels with this candidate
+    while game.on():
+        if not W.any():
+            game.play(candidate, candidate)
+            continue
+        for b in range(K):
+            if W[b] and game.on():
+                wins[b] += game.play(candidate, b)
+        n += 1
+        radius = sqrt(c.scale * L / n)
+        winner, best = -1, 0.5 + radius
+        for b in range(K):
+            if W[b] and wins[b] / n < 0.5 - radius:  # 1/2 is outside the interval: b is worse
+                W[b] = False
+            elif W[b] and wins[b] / n > best:
+                winner, best = b, wins[b] / n
+        if winner >= 0:
+            for b in range(K):
+                if c.prune and wins[b] / n < 0.5:  # IF2
+                    W[b] = False
+            candidate = winner
+            W[candidate] = False
+            wins[:] = 0
+            n = 0
+
+
+def beat_the_mean(c, game):
+    """Arms duel random opponents of the working set; the worst leaves once intervals part."""
+    K, L = game.K, log(1 / c.delta)
+    W, size = np.ones(K, np.bool_), K
+    wins, n = np.zeros((K, K)), np.zeros((K, K))  # of arm b against each opponent
+    w, m, mean = np.zeros(K), np.zeros(K), np.full(K, 0.5)  # over the opponents still in W
+    while game.on():
+        b = rarest(W, m, c.rng)
+        if size == 1:
+            game.play(b, b)
+            continue
+        o = opponent(W, size, b, c.self_duels, c.rng)
+        won = 1 - game.play(b, o)
+        wins[b, o] += won
+        n[b, o] += 1
+        w[b] += won
+        m[b] += 1
+        mean[b] = w[b] / m[b]
+        worst, best, fewest = standing(W, mean, m)
+        radius = c.scale * c.gamma**2 * sqrt(L / fewest) if fewest > 0 else 1.0
+        if mean[worst] + radius <= mean[best] - radius:
+            W[worst] = False
+            size -= 1
+            for b in range(K):  # forget the comparisons *with* the worst arm, a column
+                w[b] -= wins[b, worst]
+                m[b] -= n[b, worst]
+                mean[b] = w[b] / m[b] if m[b] > 0 else 0.5
+
+
+@compilable
+def rarest(W, m, rng):
+    """The arm of W with the fewest comparisons, ties at random."""
+    fewest, ties = np.inf, 0
+    for b in range(len(W)):
+        if W[b] and m[b] < fewest:
+            fewest, ties = m[b], 1
+        elif W[b] and m[b] == fewest:
+            ties += 1
+    skip = int(rng.random() * ties)
+    for b in range(len(W)):
+        if W[b] and m[b] == fewest:
+            if skip == 0:
+                break
+            skip -= 1
+    return b
+
+
+@compilable
+def opponent(W, size, b, self_duels, rng):
+    """A uniformly random arm of W, with or without b itself."""
+    skip = int(rng.random() * (size if self_duels else size - 1))
+    for o in range(len(W)):
+        if W[o] and (self_duels or o != b):
+            if skip == 0:
+                break
+            skip -= 1
+    return o
+
+
+@compilable
+def standing(W, mean, m):
+    """The arms of W with the lowest and the highest mean, and the fewest comparisons in W."""
+    worst, best, fewest = -1, -1, np.inf
+    for b in range(len(W)):
+        if W[b]:
+            fewest = min(fewest, m[b])
+            if worst < 0 or mean[b] < mean[worst]:
+                worst = b
+            if best < 0 or mean[b] > mean[best]:
+                best = b
+    return worst, best, fewest
+
+
+class IF(Algorithm):
+    r"""Interleaved Filter (Yue, Broder, Kleinberg and Joachims, JCSS 2012).
+
+    Args:
+        version: 1 or 2; IF2 also drops, when the candidate is replaced, every rival it was ahead of.
+        scale: c in the radius :math:`\sqrt{c \ln(1/\delta) / n}`. Default 4, as in the journal
+            paper; many public codes take 1.
+        delta: default :math:`1/(T K^2)` with the known horizon T (the paper's choice).
+        horizon: the T inside delta; default the game's own.
+
+    After the tournament the winner duels itself.
+    """
+
+    text = staticmethod(interleaved_filter)
+
+    def __init__(self, version=2, scale=4.0, delta=None, horizon=None):
+        self.version = checks.one_of("version", version, (1, 2))
+        self.scale = checks.real("scale", scale, "a number > 0", lambda v: v > 0)
+        self.delta, self.horizon = _error(delta), _horizon(horizon)
+        given = {"delta": delta, "horizon": horizon}
+        extra = "".join(f", {k}={v:g}" for k, v in given.items() if v is not None)
+        settings = {"version": version, "scale": scale, **given}
+        super().__init__(f"IF{version}(scale={scale:g}{extra})", parameters=settings)
+
+    def parts(self, game) -> tuple:
+        """The constants."""
+        delta = self.delta or 1 / ((self.horizon or game.T) * game.K**2)
+        return (Constants(game.rng, scale=self.scale, delta=delta, prune=self.version == 2),)
+
+
+class BTMB(Algorithm):
+    r"""Beat-the-Mean (Yue and Joachims, ICML 2011).
+
+    Args:
+        scale: s in the radius :math:`s \gamma^2 \sqrt{\ln(1/\delta) / n}`. Default 3, as in the
+            paper; some public codes drop it to 1.
+        gamma: the stochastic-transitivity parameter. Default 1.
+        delta: default :math:`1/(2 T K)` with the known horizon T (the paper's choice).
+        horizon: the T inside delta; default the game's own.
+        self_duels: whether the opponent of b is drawn from all of W (the paper's line "select b'
+            from W at random"; default) or from W without b (many public codes).
+
+    The arm of W with the fewest comparisons plays left; only its own count grows. When the arm
+    with the lowest mean is dropped, the comparisons that others made with it are dropped too.
+    The last arm duels itself.
+    """
+
+    text = staticmethod(beat_the_mean)
+
+    def __init__(self, scale=3.0, gamma=1.0, delta=None, horizon=None, self_duels=True):
+        self.scale = checks.real("scale", scale, "a number > 0", lambda v: v > 0)
+        self.gamma = checks.real("gamma", gamma, "a number >= 1", lambda v: v >= 1)
+        self.delta, self.horizon = _error(delta), _horizon(horizon)
+        self.self_duels = bool(checks.one_of("self_duels", self_duels, (True, False)))
+        given = {"gamma": gamma if gamma != 1 else None, "delta": delta, "horizon": horizon}
+        extra = "".join(f", {k}={v:g}" for k, v in given.items() if v is not None)
+        extra += "" if self.self_duels else ", self_duels=False"
+        settings = {"scale": scale, "gamma": gamma, "delta": delta, "horizon": horizon}
+        settings["self_duels"] = self.self_duels
+        super().__init__(f"BTMB(scale={scale:g}{extra})", parameters=settings)
+
+    def parts(self, game) -> tuple:
+        """The constants."""
+        delta = self.delta or 1 / (2 * (self.horizon or game.T) * game.K)
+        gamma, own = self.gamma, self.self_duels
+        return (Constants(game.rng, scale=self.scale, gamma=gamma, delta=delta, self_duels=own),)
+
+
+def _error(delta):
+    return delta and checks.real("delta", delta, "a number in (0, 1)", lambda v: 0 < v < 1)
+
+
+def _horizon(horizon):
+    return horizon and checks.whole("horizon", horizon)

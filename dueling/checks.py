@@ -1,0 +1,98 @@
+"""Checks of arguments: one sentence that names the argument, its value and what is allowed."""
+
+from difflib import get_close_matches
+from math import isfinite
+from numbers import Integral, Real
+
+import numpy as np
+
+
+def whole(name: str, value, least: int = 1) -> int:
+    """The value as an ``int``, if it is a whole number >= ``least``."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        raise ValueError(f"{name} is {value!r}; it must be a whole number >= {least}.")
+    if value != int(value) or value < least:
+        raise ValueError(f"{name} is {value!r}; it must be a whole number >= {least}.")
+    return int(value)
+
+
+def real(name: str, value, allowed: str, good) -> float:
+    """The value as a ``float``, if it is a finite number for which ``good(value)`` holds."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+        raise ValueError(f"{name} is {value!r}; it must be {allowed}.")
+    if not good(value):
+        raise ValueError(f"{name} is {value!r}; it must be {allowed}.")
+    return float(value)
+
+
+def one_of(name: str, value, allowed):
+    """The value, if it is among ``allowed``; otherwise the nearest names are offered."""
+    allowed = list(allowed)
+    if value not in allowed:
+        near = get_close_matches(str(value), map(str, allowed), n=3, cutoff=0.4) or allowed
+        raise ValueError(f"{name} is {value!r}; did you mean {' or '.join(map(repr, near))}?")
+    return value
+
+
+def utilities(name: str, value) -> np.ndarray:
+    """The value as a vector of K >= 2 numbers in [0, 1]."""
+    mu = numbers(name, value, 1)
+    if len(mu) < 2:
+        raise ValueError(f"{name} has {len(mu)} arm(s); a duel needs K >= 2.")
+    _inside(name, mu)
+    return mu
+
+
+def preferences(name: str, value, antisymmetric: bool = True) -> np.ndarray:
+    """The value as a K x K table in [0, 1] with P + P^T = 1, K >= 2."""
+    P = numbers(name, value, 2)
+    if P.shape[0] != P.shape[1]:
+        raise ValueError(f"{name} has shape {P.shape}; a preference table is square.")
+    if len(P) < 2:
+        raise ValueError(f"{name} has {len(P)} arm(s); a duel needs K >= 2.")
+    _inside(name, P)
+    bad = np.argwhere(abs(P + P.T - 1) > 1e-12)
+    if antisymmetric and len(bad):
+        x, y = map(int, bad[0])
+        raise ValueError(
+            f"{name}[{x}, {y}] + {name}[{y}, {x}] is {P[x, y] + P[y, x]:.6g}; it must be 1."
+        )
+    return P
+
+
+def numbers(name: str, value, ndim: int) -> np.ndarray:
+    """The value as an array of finite floats of dimension ``ndim``."""
+    try:
+        array = np.array(value, dtype=float, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}; it must be an array of numbers.") from None
+    if array.ndim != ndim:
+        raise ValueError(f"{name} has {array.ndim} dimension(s); it must have {ndim}.")
+    if not np.isfinite(array).all():
+        at = tuple(map(int, np.argwhere(~np.isfinite(array))[0]))
+        raise ValueError(f"{name}{list(at)} is {array[at]}; it must be a finite number.")
+    return array
+
+
+def checkpoints(value, T: int) -> np.ndarray:
+    """Strictly increasing whole rounds in 1..T; by default 1, 2, 4, ... and T itself."""
+    if value is None:
+        return np.array(sorted({2**i for i in range(T.bit_length()) if 2**i <= T} | {T}), np.int64)
+    rounds = [whole("checkpoints", t) for t in np.ravel(np.asarray(value, dtype=object))]
+    if not rounds or rounds != sorted(set(rounds)):
+        raise ValueError(f"checkpoints is {value!r}; it must be strictly increasing, not empty.")
+    if rounds[-1] > T:
+        raise ValueError(f"checkpoints has {rounds[-1]}; it must not exceed the horizon T = {T}.")
+    return np.array(rounds, np.int64)
+
+
+def _inside(name: str, array: np.ndarray) -> None:
+    outside = np.argwhere((array < 0) | (array > 1))
+    if len(outside):
+        at = tuple(map(int, outside[0]))
+        raise ValueError(f"{name}{list(at)} is {array[at]:.6g}; it must lie in [0, 1].")
+
+
+def is_whole(value) -> bool:
+    """Whether the value is an integer arm label (``bool`` excluded)."""
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)

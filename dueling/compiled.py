@@ -1,0 +1,362 @@
+"""``run(text, *objects)`` does what ``text(*objects)`` does, at the speed of C.
+
+The only module that knows numba. An object here is any plain Python instance whose fields are
+numbers, NumPy arrays and at most generators. Its fields are laid into a block of 8-byte words (an
+array as its address and shape, a generator as the address of NumPy's ``bitgen_t``), its methods
+are compiled against that layout, and after the run the numbers are written back, so that compiled
+and plain runs leave the same objects behind. Nothing is reference-counted inside: the Python side
+owns all memory. Assigning an array to a field copies it into the field's own memory.
+"""
+
+import ctypes
+import inspect
+import operator
+import struct
+import threading
+from collections.abc import Callable
+from functools import cache
+from itertools import count
+
+import numba
+import numpy as np
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.errors import NumbaError
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
+from numba.extending import (
+    infer_getattr,
+    intrinsic,
+    lower_builtin,
+    lower_getattr_generic,
+    lower_setattr_generic,
+    models,
+    overload,
+    register_jitable,
+    register_model,
+)
+from numba.np.arrayobj import populate_array
+
+compilable = register_jitable  # marks a helper function that compiled texts may call
+
+_lock = threading.Lock()
+_kernels: dict = {}
+
+
+def run(text: Callable, *objects) -> None:
+    """``text(*objects)``, compiled; each object is an instance or a list of alike instances."""
+    with _lock:
+        layouts = tuple(_layout(o) for o in objects)
+        if (text, layouts) not in _kernels:
+            _kernels[text, layouts] = _compile(text, layouts)
+    blocks = [np.frombuffer(bytearray(_pack(o)), np.int64) for o in objects]
+    try:
+        _kernels[text, layouts](tuple(block.ctypes.data for block in blocks))
+    finally:
+        for o, block in zip(objects, blocks, strict=True):
+            _write_back(o, block.tobytes())
+
+
+def _compile(text: Callable, layouts: tuple) -> Callable:
+    loop, attach = njit(text), _attach(layouts)
+
+    @njit(nogil=True)
+    def kernel(addresses):
+        loop(*attach(addresses))
+
+    try:
+        kernel.compile((types.UniTuple(types.int64, len(layouts)),))
+    except NumbaError as error:
+        first = str(error).strip().splitlines()
+        says = next((line for line in first if line and "Failed in" not in line), first[0])
+        names = ", ".join(str(layout) for layout in layouts)
+        raise ValueError(
+            f"{text.__name__} over {names} cannot be compiled ({says.strip()}); "
+            "compiled=False runs it as plain Python."
+        ) from error
+    return kernel
+
+
+# --- the layout of an object ----------------------------------------------------------------------
+
+
+class Layout(types.Type):
+    """The numba type of an instance: which field is at which word, and the compiled methods."""
+
+    serial = count()
+
+    def __init__(self, cls: type, fields: dict):
+        self.cls, self.fields, self.methods = cls, fields, _methods(cls)
+        self.at, self.words, self.format = {}, 0, ""
+        for name, field in fields.items():
+            self.at[name] = self.words
+            words = 1 + (field.ndim if isinstance(field, types.Array) else 0)
+            self.words += words
+            self.format += "d" if field == types.float64 else "q" * words
+        super().__init__(name=f"{cls.__name__}.{next(self.serial)}")
+
+    def __str__(self):
+        return self.cls.__name__
+
+
+class Row(types.Type):
+    """The numba type of a list of instances of one layout."""
+
+    def __init__(self, item: Layout):
+        self.item = item
+        super().__init__(name=f"list of {item.name}")
+
+
+@cache
+def _methods(cls: type) -> dict:
+    found = {
+        name: njit(f)
+        for name, f in inspect.getmembers(cls, inspect.isfunction)
+        if not name.startswith("__")
+    }
+    for name in found:
+        _lower_method(name)
+    return found
+
+
+@cache
+def _constants(cls: type) -> dict:
+    """Numbers that a class holds for all of its instances."""
+    return {
+        name: value
+        for base in reversed(cls.__mro__)
+        for name, value in vars(base).items()
+        if type(value) in (bool, int, float) and not name.startswith("__")
+    }
+
+
+def fields(o) -> dict:
+    """Every field of the object by name: its class's numbers, then its own values."""
+    return {**_constants(type(o)), **vars(o)}
+
+
+def kind(value) -> object:
+    """What a field's type is to the compiler: equal kinds share one compilation."""
+    if type(value) is np.ndarray:
+        return (value.dtype, value.ndim, value.flags.c_contiguous and value.flags.aligned)
+    if isinstance(value, np.random.Generator):
+        return np.random.Generator
+    if isinstance(value, bool | np.bool_):
+        return bool
+    if isinstance(value, int | np.integer):
+        return int
+    return float if isinstance(value, float) else type(value)
+
+
+_layouts: dict = {}
+
+
+def _layout(o) -> types.Type:
+    if isinstance(o, list):
+        if len(alike := {_layout(item) for item in o}) != 1:
+            raise ValueError(f"a list of machines holds {len(alike)} kinds; all must be alike.")
+        return Row(alike.pop())
+    key = (type(o), *((name, kind(value)) for name, value in fields(o).items()))
+    if key not in _layouts:
+        own = {name: _numba_type(o, name, value) for name, value in fields(o).items()}
+        _layouts[key] = Layout(type(o), own)
+    return _layouts[key]
+
+
+def _numba_type(o, name: str, value) -> types.Type:
+    simple = {bool: types.boolean, int: types.int64, float: types.float64}
+    simple[np.random.Generator] = types.npy_rng
+    if (what := kind(value)) in simple:
+        return simple[what]
+    if type(value) is np.ndarray and what[2] and value.dtype.kind in "bif":
+        return numba.typeof(value).copy(readonly=False)
+    raise ValueError(
+        f"field {name!r} of {type(o).__name__} is a {type(value).__name__}; a compiled object holds"
+        " numbers and C-ordered arrays of numbers. compiled=False runs it as plain Python."
+    )
+
+
+_bitgen = ctypes.pythonapi.PyCapsule_GetPointer
+_bitgen.restype, _bitgen.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+
+
+def _words(o):
+    for value in fields(o).values():
+        if type(value) is np.ndarray:
+            yield value.__array_interface__["data"][0]
+            yield from value.shape
+        elif isinstance(value, np.random.Generator):
+            yield _bitgen(value.bit_generator.capsule, b"BitGenerator")
+        else:
+            yield value
+
+
+def _pack(o) -> bytes:
+    if isinstance(o, list):
+        return b"".join(_pack(item) for item in o)
+    return struct.pack(_layout(o).format, *_words(o))
+
+
+def _write_back(o, block: bytes) -> None:
+    if isinstance(o, list):
+        size = len(block) // len(o)
+        for i, item in enumerate(o):
+            _write_back(item, block[i * size : (i + 1) * size])
+        return
+    layout = _layout(o)
+    words = struct.unpack(layout.format, block)
+    for name, value in vars(o).items():
+        if (what := kind(value)) in (bool, int, float):
+            setattr(o, name, what(words[layout.at[name]]))
+
+
+# --- how compiled code reads and writes a block ---------------------------------------------------
+
+for _type in (Layout, Row):
+
+    @register_model(_type)
+    class _Model(models.StructModel):
+        def __init__(self, dmm, fe_type):
+            super().__init__(dmm, fe_type, [("block", types.intp)])
+
+
+def _pointer(context, builder, address, word: int, ty):
+    address = builder.add(address, context.get_constant(types.intp, 8 * word))
+    return builder.inttoptr(address, context.get_value_type(ty).as_pointer())
+
+
+def _load(context, builder, address, word: int, ty=types.intp):
+    return builder.load(_pointer(context, builder, address, word, ty))
+
+
+def _block(context, builder, ty, value):
+    return cgutils.create_struct_proxy(ty)(context, builder, value=value).block
+
+
+def _object(context, builder, ty, block):
+    proxy = cgutils.create_struct_proxy(ty)(context, builder)
+    proxy.block = block
+    return proxy._getvalue()
+
+
+@infer_getattr
+class _Attributes(AttributeTemplate):
+    key = Layout
+
+    def generic_resolve(self, layout, name):
+        if name in layout.fields:
+            return layout.fields[name]
+        if name not in layout.methods:
+            return None
+        method = types.Dispatcher(layout.methods[name])
+
+        class Method(AbstractTemplate):
+            key = (Layout, name)
+
+            def generic(self, args, kws):
+                return method.get_call_type(self.context, (layout, *args), kws).as_method()
+
+        return types.BoundFunction(Method, layout)
+
+
+@cache
+def _lower_method(name: str) -> None:
+    @lower_builtin((Layout, name), Layout, types.VarArg(types.Any))
+    def call(context, builder, sig, args):
+        method = context.get_function(types.Dispatcher(sig.args[0].methods[name]), sig)
+        context.add_linking_libs(getattr(method, "libs", ()))
+        return method(builder, args)
+
+
+@lower_getattr_generic(Layout)
+def _get_field(context, builder, layout, value, name):
+    block = _block(context, builder, layout, value)
+    field, word = layout.fields[name], layout.at[name]
+    if field == types.npy_rng:
+        return _generator(context, builder, _load(context, builder, block, word))
+    if isinstance(field, types.Array):
+        return _array(context, builder, field, block, word)
+    if field == types.boolean:
+        flag = _load(context, builder, block, word, types.int64)
+        return builder.trunc(flag, context.get_value_type(types.boolean))
+    return _load(context, builder, block, word, field)
+
+
+@lower_setattr_generic(Layout)
+def _set_field(context, builder, sig, args, name):
+    layout, value = sig.args[0], args[1]
+    field = layout.fields[name]
+    if isinstance(field, types.Array):
+        own = _get_field(context, builder, layout, args[0], name)
+        context.compile_internal(builder, _copy, types.void(field, field), (own, value))
+        return
+    if field == types.boolean:
+        field, value = types.int64, builder.zext(value, context.get_value_type(types.int64))
+    block = _block(context, builder, layout, args[0])
+    builder.store(value, _pointer(context, builder, block, layout.at[name], field))
+
+
+def _copy(own, given):
+    if own.shape != given.shape:
+        raise ValueError("a compiled field was assigned an array of another shape.")
+    own[...] = given
+
+
+def _array(context, builder, ty, block, word: int):
+    array, item = context.make_array(ty)(context, builder), context.get_data_type(ty.dtype)
+    shape = [_load(context, builder, block, word + 1 + d) for d in range(ty.ndim)]
+    strides = [context.get_constant(types.intp, context.get_abi_sizeof(item))]
+    for n in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], n))
+    data = builder.inttoptr(_load(context, builder, block, word), item.as_pointer())
+    populate_array(array, data, shape, strides, strides[-1], meminfo=None)
+    return array._getvalue()
+
+
+def _generator(context, builder, address):
+    """NumPy's generator from its ``bitgen_t``: {state, next_uint64, next_uint32, next_double}."""
+    bits = cgutils.create_struct_proxy(types.npy_bitgen)(context, builder)
+    bits.parent = cgutils.get_null_value(bits.parent.type)
+    bits.state_address = bits.bit_generator = address
+    parts = ("state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double")
+    for word, part in enumerate(parts):
+        setattr(bits, part, _load(context, builder, address, word, types.uintp))
+    rng = cgutils.create_struct_proxy(types.npy_rng)(context, builder)
+    rng.bit_generator = bits._getvalue()
+    rng.meminfo = cgutils.get_null_value(rng.meminfo.type)
+    rng.parent = cgutils.get_null_value(rng.parent.type)
+    return rng._getvalue()
+
+
+@intrinsic
+def _item(context, row, i):
+    def codegen(context, builder, sig, args):
+        size = context.get_constant(types.intp, 8 * row.item.words)
+        block = _block(context, builder, row, args[0])
+        block = builder.add(block, builder.mul(args[1], size))
+        return _object(context, builder, row.item, block)
+
+    return row.item(row, types.intp), codegen
+
+
+@overload(operator.getitem)
+def _row_getitem(row, i):
+    if isinstance(row, Row):
+        return lambda row, i: _item(row, i)
+
+
+def _attach(layouts: tuple):
+    together = types.Tuple(layouts)
+
+    @intrinsic
+    def attach(context, addresses):
+        def codegen(context, builder, sig, args):
+            blocks = (builder.extract_value(args[0], i) for i in range(len(layouts)))
+            made = [
+                _object(context, builder, layout, block)
+                for layout, block in zip(layouts, blocks, strict=True)
+            ]
+            return context.make_tuple(builder, together, made)
+
+        return together(addresses), codegen
+
+    return attach

@@ -1,0 +1,75 @@
+"""The two games of Section 2: the dueling game, and the cardinal bandit it is reduced to."""
+
+import numpy as np
+
+
+class Game:
+    """A dueling game of T rounds over arms 0..K-1 with P[x, y] = Pr[b = 1 | x, y].
+
+    ``play(x, y)`` returns the choice b; b = 1 says that the *right* arm y was chosen. Regret is
+    not kept here: every pseudo-regret is a sum over ``plays[b, x, y]``, the number of duels of
+    (x, y) that ended with b, and ``history`` keeps those counts at the checkpoints.
+    """
+
+    def __init__(self, P, T, checkpoints, rng):
+        self.K, self.T, self.t = len(P), T, 0
+        self.P, self.rng = P, rng
+        self.plays = np.zeros((2, self.K, self.K), np.int64)
+        self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
+        self.history = np.zeros((len(checkpoints), 2, self.K, self.K), np.int64)
+
+    def on(self):
+        """Whether a round is left."""
+        return self.t < self.T
+
+    def play(self, x, y):
+        """The choice b_t between the left arm x and the right arm y: 1 means y."""
+        if not (0 <= x < self.K and 0 <= y < self.K and self.t < self.T):
+            raise ValueError("play was given an arm outside 0..K-1, or no round was left.")
+        b = int(self.rng.random() < self.P[x, y])
+        self.plays[b, x, y] += 1
+        self.t += 1
+        if self.t == self.due:
+            self.record()
+        return b
+
+    def record(self):
+        """Copy the counts of plays into the history."""
+        self.history[self.passed] = self.plays
+        self.passed += 1
+        self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
+
+
+class Bandit:
+    """A cardinal bandit game of T rounds with Bernoulli(mu[x]) rewards.
+
+    ``pulls[u, x]`` counts the pulls of x with reward u; ``history`` keeps it at the checkpoints.
+    """
+
+    def __init__(self, mu, T, checkpoints, rng):
+        self.K, self.T, self.t = len(mu), T, 0
+        self.mu, self.rng = mu, rng
+        self.pulls = np.zeros((2, self.K), np.int64)
+        self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
+        self.history = np.zeros((len(checkpoints), 2, self.K), np.int64)
+
+    def on(self):
+        """Whether a round is left."""
+        return self.t < self.T
+
+    def pull(self, x):
+        """The reward u_t of arm x."""
+        if not (0 <= x < self.K and self.t < self.T):
+            raise ValueError("pull was given an arm outside 0..K-1, or no round was left.")
+        u = int(self.rng.random() < self.mu[x])
+        self.pulls[u, x] += 1
+        self.t += 1
+        if self.t == self.due:
+            self.record()
+        return u
+
+    def record(self):
+        """Copy the counts of pulls into the history."""
+        self.history[self.passed] = self.pulls
+        self.passed += 1
+        self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0

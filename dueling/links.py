@@ -1,0 +1,98 @@
+r"""Link functions and utility laws (Section 2).
+
+A link :math:`\phi(a, b)` is the probability that an item of utility a is chosen against an item of
+utility b; it must satisfy :math:`\phi(a, b) + \phi(b, a) = 1`. A reader's own link is any such
+function of two numbers or arrays.
+
+A utility law says how the utility of an arm with mean m is drawn. Utilities are never observed, so
+only expectations over the law matter, and a law is a function ``law(m) -> (atoms, weights)``.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import roots_jacobi
+
+from . import checks
+
+Law = Callable[[float], tuple[np.ndarray, np.ndarray]]
+
+
+def linear(a, b):
+    """(1 + a - b) / 2, the link of all of the paper's theorems.
+
+    The paper prints (1 + v - u)/2 for the pair (u, v) next to Pr[b = 0] = phi(u, v); the two
+    together would prefer the worse arm. This is the orientation of Section 6 and of every proof.
+    """
+    return (1 + np.subtract(a, b)) / 2
+
+
+def natural(a, b, zero: float | None = None):
+    """a / (a + b), with the value ``zero`` at a = b = 0 (an error when no value is given)."""
+    a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
+    none = a + b == 0
+    if none.any() and zero is None:
+        raise ValueError(
+            "natural link has no value at (0, 0), where it reads 0/0; state one, "
+            "for example link=functools.partial(natural, zero=0.5)."
+        )
+    return np.where(none, zero if zero is not None else np.nan, a / np.where(none, 1, a + b))
+
+
+def logit(a, b):
+    """1 / (1 + exp(b - a))."""
+    return 1 / (1 + np.exp(np.subtract(b, a)))
+
+
+def deterministic(m: float) -> tuple[np.ndarray, np.ndarray]:
+    """The law that always gives the mean m (the paper's own simplification)."""
+    return np.array([m]), np.array([1.0])
+
+
+def bernoulli(m: float) -> tuple[np.ndarray, np.ndarray]:
+    """Utility 1 with probability m, else 0."""
+    return np.array([0.0, 1.0]), np.array([1 - m, m])
+
+
+def beta(concentration: float, nodes: int = 24) -> Law:
+    """The law Beta(c m, c (1 - m)) as Gauss-Jacobi nodes: exact for polynomials of degree < 48."""
+    c = checks.real("concentration", concentration, "a number > 0", lambda v: v > 0)
+
+    def law(m: float) -> tuple[np.ndarray, np.ndarray]:
+        if m in (0, 1):
+            return deterministic(m)
+        z, w = roots_jacobi(nodes, c * (1 - m) - 1, c * m - 1)
+        return (1 + z) / 2, w / w.sum()
+
+    law.__name__ = f"beta({c:g})"
+    return law
+
+
+def atoms(law: Law, mu: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The atoms and weights of every arm, checked: values in [0, 1], total weight 1, mean mu."""
+    table = [tuple(np.asarray(part, float) for part in law(m)) for m in mu]
+    for x, (values, weights) in enumerate(table):
+        if values.shape != weights.shape or values.ndim != 1 or (weights < 0).any():
+            raise ValueError(f"law gives arm {x} no list of values with weights >= 0.")
+        if values.min() < 0 or values.max() > 1 or abs(weights.sum() - 1) > 1e-9:
+            raise ValueError(f"law gives arm {x} values outside [0, 1] or weights that miss 1.")
+        if abs(values @ weights - mu[x]) > 1e-9:
+            raise ValueError(f"law gives arm {x} mean {values @ weights:.6g}; it must be {mu[x]}.")
+    return table
+
+
+def check_link(phi: Callable, values: np.ndarray) -> None:
+    """Refuses a link that leaves [0, 1] or breaks phi(a, b) + phi(b, a) = 1 on these utilities."""
+    a, b = np.meshgrid(values, values, indexing="ij")
+    forth = np.broadcast_to(np.asarray(phi(a, b), float), a.shape)
+    back = np.broadcast_to(np.asarray(phi(b, a), float), a.shape)
+    for wrong, rule in (
+        (~((forth >= 0) & (forth <= 1)), "phi(a, b) must lie in [0, 1]"),
+        (abs(forth + back - 1) > 1e-12, "phi(a, b) + phi(b, a) must be 1"),
+    ):
+        if wrong.any():
+            i, j = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"link gives phi({values[i]:.6g}, {values[j]:.6g}) = {forth[i, j]:.6g} and "
+                f"phi({values[j]:.6g}, {values[i]:.6g}) = {back[i, j]:.6g}; {rule}."
+            )

@@ -1,0 +1,132 @@
+"""The paper's three reductions, Algorithms 2-4, over any singleton bandit machine.
+
+The lower-case functions are the algorithms; they run as they stand, and compiled, from this one
+text. ``Doubler(UCB, alpha=3)`` and its siblings name an algorithm together with its machine.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from .algorithm import Algorithm, label
+
+
+def doubler(S, L, game):
+    """Algorithm 2: the left arm imitates the right arms of the previous epoch.
+
+    The multiset L is kept as counts, so memory does not grow with T. Epoch i has 2^i rounds.
+    """
+    L.start(0)  # an arbitrary singleton
+    i = 1
+    while game.on():
+        S.reset()
+        for _ in range(2**i):
+            if game.on():
+                x = L.draw()
+                y = S.advance()
+                b = game.play(x, y)
+                S.feedback(b)
+                L.note(y)
+        L.renew()
+        i += 1
+
+
+def multisbm(S, game):
+    """Algorithm 3: S[x] answers the left arm x; the right arm becomes the next left arm."""
+    for x in range(game.K):
+        S[x].reset()
+    y = 0  # an arbitrary arm
+    while game.on():
+        x = y
+        y = S[x].advance()
+        b = game.play(x, y)
+        S[x].feedback(b)
+
+
+def sparring(S_L, S_R, game):
+    """Algorithm 4: two machines, one for each side; the chosen side is fed 1, the other 0."""
+    S_L.reset()
+    S_R.reset()
+    while game.on():
+        x, y = S_L.advance(), S_R.advance()
+        b = game.play(x, y)
+        S_L.feedback(1 - b)
+        S_R.feedback(b)
+
+
+class Multiset:
+    """The list L of Doubler: uniform draws from the arms of the last epoch, kept as counts."""
+
+    def __init__(self, K, rng):
+        self.K, self.rng = K, rng
+        self.counts, self.size = np.zeros(K, np.int64), 0
+        self.next, self.noted = np.zeros(K, np.int64), 0
+
+    def start(self, x):
+        """L becomes the singleton {x}."""
+        self.counts[:] = 0
+        self.counts[x] = self.size = 1
+        self.next[:] = 0
+        self.noted = 0
+
+    def draw(self):
+        """A uniformly random element of L."""
+        left = int(self.rng.random() * self.size)
+        x = 0
+        while left >= self.counts[x]:
+            left -= self.counts[x]
+            x += 1
+        return x
+
+    def note(self, y):
+        """Put y into the next epoch's list."""
+        self.next[y] += 1
+        self.noted += 1
+
+    def renew(self):
+        """L becomes the multiset of the arms noted since the last call."""
+        self.counts[:] = self.next
+        self.size = self.noted
+        self.next[:] = 0
+        self.noted = 0
+
+
+class Doubler(Algorithm):
+    """Doubler over ``machine(K, rng, **parameters)``."""
+
+    text = staticmethod(doubler)
+
+    def __init__(self, machine: Callable, **parameters):
+        super().__init__(label("Doubler", machine, parameters), machine, parameters)
+
+    def parts(self, game) -> tuple:
+        """One machine and the multiset L."""
+        return self.new_machine(game), Multiset(game.K, game.rng)
+
+
+class MultiSBM(Algorithm):
+    """MultiSBM over ``machine(K, rng, **parameters)``."""
+
+    text = staticmethod(multisbm)
+
+    def __init__(self, machine: Callable, **parameters):
+        super().__init__(label("MultiSBM", machine, parameters), machine, parameters)
+
+    def parts(self, game) -> tuple:
+        """One machine for each arm."""
+        return ([self.new_machine(game) for _ in range(game.K)],)
+
+
+class Sparring(Algorithm):
+    """Sparring over two copies of ``machine(K, rng, **parameters)``, or over two machines."""
+
+    text = staticmethod(sparring)
+
+    def __init__(self, machine: Callable, right: Callable | None = None, **parameters):
+        super().__init__(label("Sparring", machine, parameters, right), machine, parameters)
+        self.right = right
+
+    def parts(self, game) -> tuple:
+        """The left and the right machine."""
+        left = self.new_machine(game)
+        return left, self.right(game.K, game.rng) if self.right else self.new_machine(game)

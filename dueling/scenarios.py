@@ -1,0 +1,205 @@
+"""The games of Section 6 as data, and how a reader states a game of their own."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from . import checks, links
+from .game import Bandit, Game
+
+UTILITIES = {
+    "1good": (0.8, 0.2, 0.2, 0.2, 0.2, 0.2),
+    "2good": (0.8, 0.7, 0.2, 0.2, 0.2, 0.2),
+    "3good": (0.8, 0.7, 0.7, 0.2, 0.2, 0.2),
+    "arith": (0.8, 0.7, 0.575, 0.45, 0.325, 0.2),
+    "geom": (0.8, 0.7, 0.512, 0.374, 0.274, 0.2),
+}
+LINKS = {"linear": links.linear, "natural": links.natural, "logit": links.logit}
+
+#: The table epsilon of Section 6 as printed, arms A..F: not antisymmetric at (B, D), 0 at (D, F).
+YJ_PRINTED = np.array(
+    [
+        [0.00, 0.05, 0.05, 0.04, 0.11, 0.11],
+        [-0.05, 0.00, 0.05, 0.06, 0.08, 0.10],
+        [-0.05, -0.05, 0.00, 0.04, 0.01, 0.06],
+        [-0.04, -0.04, -0.04, 0.00, 0.04, 0.00],
+        [-0.11, -0.08, -0.01, -0.04, 0.00, 0.01],
+        [-0.11, -0.10, -0.06, 0.00, -0.01, 0.00],
+    ]
+)
+#: How the printed table is made antisymmetric: eps(B, D) becomes .06, .05 or .04.
+YJ_REPAIRS = {
+    "upper": lambda e: np.triu(e) - np.triu(e).T,
+    "average": lambda e: (e - e.T) / 2,
+    "lower": lambda e: np.tril(e) - np.tril(e).T,
+}
+
+
+class Preferences:
+    """A dueling game given by P[x, y] = Pr[b = 1 | x, y], the chance that the right arm y wins.
+
+    The best arm is the Condorcet winner, and regret is the one of Section 6 (YJ):
+    (eps[x*, x] + eps[x*, y]) / 2 with eps[x*, x] = P[x, x*] - 1/2. A table with a position bias,
+    P + P^T != 1, must be asked for with ``biased=True``.
+    """
+
+    regrets: tuple[str, ...] = ("preference",)
+
+    def __init__(self, P, name: str = "preferences", biased: bool = False):
+        self.P = checks.preferences("P", P, antisymmetric=not biased)
+        self.K, self.name, self.biased = len(self.P), str(name), bool(biased)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+    @property
+    def best(self) -> int:
+        """The Condorcet winner x*, which loses to no arm."""
+        fair = (self.P + 1 - self.P.T) / 2
+        winners = np.flatnonzero((fair >= 0.5 - 1e-12).all(axis=0))
+        if len(winners) == 0:
+            raise ValueError(f"{self.name} has no Condorcet winner: preference regret needs one.")
+        return int(winners[np.argmax(fair[:, winners].sum(axis=0))])
+
+    def table(self, regret: str | None = None) -> np.ndarray:
+        """The expected regret of one duel (x, y), as a K x K table."""
+        regret = checks.one_of("regret", regret or self.regrets[0], self.regrets)
+        return getattr(self, f"_{regret}")()
+
+    def _preference(self) -> np.ndarray:
+        fair = (self.P + 1 - self.P.T) / 2
+        D = fair[:, self.best] - 0.5
+        return (D[:, None] + D[None, :]) / 2
+
+    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
+        """A game of T rounds on the run's generator, and the arms' permutation."""
+        p = rng.permutation(self.K) if permute else np.arange(self.K)
+        return Game(np.ascontiguousarray(self.P[np.ix_(p, p)]), T, checkpoints, rng), p
+
+    def measure(self, game: Game, p: np.ndarray, regret: str | None = None) -> dict:
+        """Regret at the checkpoints, and plays[b, x, y] at the end, in the scenario's own arms."""
+        history = np.empty_like(game.history)
+        history[..., p[:, None], p[None, :]] = game.history
+        curve = (history.sum(axis=1) * self.table(regret)).sum(axis=(1, 2))
+        plays = np.empty_like(game.plays)
+        plays[:, p[:, None], p[None, :]] = game.plays
+        return {"regret": curve, "plays": plays, "history": history}
+
+    def is_arm(self, x) -> bool:
+        """Whether x is an arm of the game."""
+        return checks.is_whole(x) and 0 <= x < self.K
+
+
+class Utilities(Preferences):
+    r"""The utility-based dueling game (UBDB): expected utilities mu, a link, a utility law.
+
+    Utilities are not observed, so the duel of (x, y) is one coin with
+    :math:`P[x, y] = E[\phi(v, u)]`, u and v independent draws of the laws of x and y. Regret:
+
+    * ``average``: :math:`\mu(x^*) - (\mu(x) + \mu(y))/2` (Section 2, the default);
+    * ``choice``: :math:`\mu(x^*) - E[u\,\phi(u, v) + v\,\phi(v, u)]` (Section 2);
+    * ``preference``: as in Section 6.
+    """
+
+    regrets = ("average", "choice", "preference")
+
+    def __init__(self, mu, link: Callable = links.linear, law=links.deterministic, name=None):
+        self.mu = checks.utilities("mu", mu)
+        self.link, self.law = link, law
+        self.atoms = links.atoms(law, self.mu)
+        links.check_link(link, np.unique(np.concatenate([values for values, _ in self.atoms])))
+        P = np.full((len(self.mu),) * 2, 0.5)
+        for x, y in zip(*np.triu_indices(len(self.mu), 1), strict=True):
+            P[x, y] = self._expect(x, y, lambda u, v: link(v, u))
+            P[y, x] = 1 - P[x, y]
+        super().__init__(np.clip(P, 0, 1), name or f"utilities/{getattr(link, '__name__', 'link')}")
+
+    def _expect(self, x: int, y: int, f: Callable) -> float:
+        (u, wu), (v, wv) = self.atoms[x], self.atoms[y]
+        return float(wu @ np.broadcast_to(f(u[:, None], v[None, :]), (len(u), len(v))) @ wv)
+
+    @property
+    def best(self) -> int:
+        """The arm x* of largest expected utility."""
+        return int(np.argmax(self.mu))
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """Delta_x = mu(x*) - mu(x)."""
+        return self.mu.max() - self.mu
+
+    def _average(self) -> np.ndarray:
+        return (self.gaps[:, None] + self.gaps[None, :]) / 2
+
+    def _choice(self) -> np.ndarray:
+        def chosen(u, v):
+            return u * self.link(u, v) + v * self.link(v, u)
+
+        arms = range(self.K)
+        return self.mu.max() - np.array([[self._expect(x, y, chosen) for y in arms] for x in arms])
+
+    def realised(self, history: np.ndarray, rng, regret: str | None = None) -> np.ndarray:
+        """A draw of the realised regret at the checkpoints, given the counts of plays.
+
+        No algorithm sees the utilities, so they may be drawn after the game: given x, y and b,
+        the pairs (u, v) of the duels are independent with the law of (u, v) conditional on b.
+        """
+        regret = checks.one_of("regret", regret or "average", ("average", "choice"))
+        duels = np.diff(history, axis=0, prepend=0)
+        cost = np.zeros(len(duels))
+        for b, x, y in np.argwhere(history[-1]):
+            (u, wu), (v, wv) = self.atoms[x], self.atoms[y]
+            u, v = (a.ravel() for a in np.meshgrid(u, v, indexing="ij"))
+            chance = np.outer(wu, wv).ravel() * (self.link(v, u) if b else self.link(u, v))
+            paid = (v if b else u) if regret == "choice" else (u + v) / 2
+            drawn = rng.multinomial(duels[:, b, x, y], chance / chance.sum())
+            cost += duels[:, b, x, y] * self.mu.max() - drawn @ paid
+        return np.cumsum(cost)
+
+
+class Cardinal:
+    """A cardinal bandit with Bernoulli(mu) rewards and pseudo-regret sum of Delta_x."""
+
+    regrets = ("cardinal",)
+
+    def __init__(self, mu, name: str = "cardinal"):
+        self.mu = checks.utilities("mu", mu)
+        self.K, self.name = len(self.mu), str(name)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
+        """A game of T rounds on the run's generator, and the arms' permutation."""
+        p = rng.permutation(self.K) if permute else np.arange(self.K)
+        return Bandit(np.ascontiguousarray(self.mu[p]), T, checkpoints, rng), p
+
+    def measure(self, game: Bandit, p: np.ndarray, regret: str | None = None) -> dict:
+        """Regret at the checkpoints, and pulls[u, x] at the end, in the scenario's own arms."""
+        checks.one_of("regret", regret or "cardinal", self.regrets)
+        history, pulls = np.empty_like(game.history), np.empty_like(game.pulls)
+        history[..., p], pulls[:, p] = game.history, game.pulls
+        curve = (history.sum(axis=1) * (self.mu.max() - self.mu)).sum(axis=1)
+        return {"regret": curve, "plays": pulls, "history": history}
+
+    def is_arm(self, x) -> bool:
+        """Whether x is an arm of the game."""
+        return checks.is_whole(x) and 0 <= x < self.K
+
+
+def yj(repair: str = "upper", name: str = "YJ") -> Preferences:
+    """The scenario YJ with its table made antisymmetric by the named repair."""
+    eps = YJ_REPAIRS[checks.one_of("repair", repair, YJ_REPAIRS)](YJ_PRINTED)
+    return Preferences(0.5 - eps, name)  # P[x, y]: the right arm y beats x
+
+
+NAMES = (*(f"{u}/{link}" for link in LINKS for u in UTILITIES), "YJ")
+
+
+def scenario(name: str):
+    """The scenario of this name: one of the 15 ``utilities/link`` pairs, or ``YJ``."""
+    checks.one_of("scenario", name, NAMES)
+    if name == "YJ":
+        return yj()
+    utilities, link = name.split("/")
+    return Utilities(UTILITIES[utilities], LINKS[link], name=name)
