@@ -5,7 +5,14 @@ from .baselines import BTMB, IF
 from .compiled import compilable
 from .game import Bandit, Game
 from .links import bernoulli, beta, deterministic, linear, logit, natural
-from .machines import UCB, Thompson
+from .machines import (
+    UCB,
+    Exp3,
+    ExploreThenCommit,
+    SuccessiveElimination,
+    Thompson,
+    TsallisINF,
+)
 from .reductions import Doubler, MultiSBM, Sparring
 from .results import Result
 from .scenarios import Cardinal, Preferences, Utilities, scenario, yj
@@ -21,13 +28,17 @@ __all__ = [
     "Bandit",
     "Cardinal",
     "Doubler",
+    "Exp3",
+    "ExploreThenCommit",
     "Game",
     "MultiSBM",
     "Preferences",
     "Result",
     "Single",
     "Sparring",
+    "SuccessiveElimination",
     "Thompson",
+    "TsallisINF",
     "Uniform",
     "Utilities",
     "bernoulli",

@@ -1,4 +1,4 @@
-"""An algorithm is a text ``f(*parts, game)`` and the parts (machines, lists, constants) it needs."""
+"""An algorithm is a text ``f(*parts, game)`` with the parts (machines, constants) it needs."""
 
 from collections.abc import Callable
 

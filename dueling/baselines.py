@@ -122,7 +122,7 @@ class IF(Algorithm):
     r"""Interleaved Filter (Yue, Broder, Kleinberg and Joachims, JCSS 2012).
 
     Args:
-        version: 1 or 2; IF2 also drops, when the candidate is replaced, every rival it was ahead of.
+        version: 1 or 2; when a rival takes over, IF2 also drops all that the candidate led.
         scale: c in the radius :math:`\sqrt{c \ln(1/\delta) / n}`. Default 4, as in the journal
             paper; many public codes take 1.
         delta: default :math:`1/(T K^2)` with the known horizon T (the paper's choice).

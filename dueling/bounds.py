@@ -158,8 +158,8 @@ def doubler(B: Callable[[int], float], T: int, first: float = 1.0) -> float:
 
     .. math:: \Delta_{x_1}+3\sum_{i=1}^{k-1}B(2^i)+\Big(1+\frac Z{2^k}\Big)B(2^k)+B(Z)
 
-    `B` is nondecreasing with `B(0) = 0`, valid for the gaps :math:`\Delta_y/2` that the machine
-    sees; `first` is :math:`\Delta_{x_1}`, the gap of the first list, at most 1.
+    `B(0) = 0`, and `B` is valid for the gaps :math:`\Delta_y/2` that the machine sees, whatever the
+    left player; `first` is :math:`\Delta_{x_1}`, the gap of the first list, at most 1.
     """
     k, Z = epochs(T)
     full = 3 * sum(B(2**i) for i in range(1, k))
@@ -176,7 +176,7 @@ def doubler_log(c: float, a: float, T: int, first: float = 1.0) -> float:
 
 
 def doubler_growth(B: Callable[[int], float], a: float, T: int, first: float = 1.0) -> float:
-    r"""Theorem D(b): regret of Doubler if :math:`B(2n)\ge2^aB(n)` for all n, a > 0.
+    r"""Theorem D(b): regret of Doubler if B is nondecreasing and :math:`B(2n)\ge2^aB(n)`, a > 0.
 
     .. math:: \Delta_{x_1}+\Big(1+\frac3{1-2^{-a}}\Big)B(T)
     """

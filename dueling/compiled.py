@@ -44,16 +44,18 @@ _kernels: dict = {}
 
 def run(text: Callable, *objects) -> None:
     """``text(*objects)``, compiled; each object is an instance or a list of alike instances."""
-    with _lock:
-        layouts = tuple(_layout(o) for o in objects)
-        if (text, layouts) not in _kernels:
-            _kernels[text, layouts] = _compile(text, layouts)
-    blocks = [np.frombuffer(bytearray(_pack(o)), np.int64) for o in objects]
+    layouts = tuple(_layout(o) for o in objects)
+    if (text, layouts) not in _kernels:
+        with _lock:
+            if (text, layouts) not in _kernels:
+                _kernels[text, layouts] = _compile(text, layouts)
+    blocks = [bytearray(_pack(o, layout)) for o, layout in zip(objects, layouts, strict=True)]
+    addresses = tuple(ctypes.addressof(ctypes.c_char.from_buffer(block)) for block in blocks)
     try:
-        _kernels[text, layouts](tuple(block.ctypes.data for block in blocks))
+        _kernels[text, layouts](addresses)
     finally:
-        for o, block in zip(objects, blocks, strict=True):
-            _write_back(o, block.tobytes())
+        for o, layout, block in zip(objects, layouts, blocks, strict=True):
+            _write_back(o, layout, block)
 
 
 def _compile(text: Callable, layouts: tuple) -> Callable:
@@ -92,6 +94,8 @@ class Layout(types.Type):
             words = 1 + (field.ndim if isinstance(field, types.Array) else 0)
             self.words += words
             self.format += "d" if field == types.float64 else "q" * words
+        back = {types.boolean: bool, types.int64: int, types.float64: float}
+        self.numbers = {name: back[field] for name, field in fields.items() if field in back}
         super().__init__(name=f"{cls.__name__}.{next(self.serial)}")
 
     def __str__(self):
@@ -134,17 +138,14 @@ def fields(o) -> dict:
     return {**_constants(type(o)), **vars(o)}
 
 
+_KINDS = {np.float64: float, np.int64: int, np.int32: int, np.bool_: bool}
+
+
 def kind(value) -> object:
     """What a field's type is to the compiler: equal kinds share one compilation."""
     if type(value) is np.ndarray:
-        return (value.dtype, value.ndim, value.flags.c_contiguous and value.flags.aligned)
-    if isinstance(value, np.random.Generator):
-        return np.random.Generator
-    if isinstance(value, bool | np.bool_):
-        return bool
-    if isinstance(value, int | np.integer):
-        return int
-    return float if isinstance(value, float) else type(value)
+        return (value.dtype, value.ndim)
+    return _KINDS.get(type(value), type(value))
 
 
 _layouts: dict = {}
@@ -155,23 +156,25 @@ def _layout(o) -> types.Type:
         if len(alike := {_layout(item) for item in o}) != 1:
             raise ValueError(f"a list of machines holds {len(alike)} kinds; all must be alike.")
         return Row(alike.pop())
-    key = (type(o), *((name, kind(value)) for name, value in fields(o).items()))
+    own = fields(o)
+    key = (type(o), *own, *map(kind, own.values()))
     if key not in _layouts:
-        own = {name: _numba_type(o, name, value) for name, value in fields(o).items()}
-        _layouts[key] = Layout(type(o), own)
+        _layouts[key] = Layout(type(o), {n: _numba_type(o, n, v) for n, v in own.items()})
     return _layouts[key]
 
 
+_SIMPLE = {bool: types.boolean, int: types.int64, float: types.float64}
+_SIMPLE[np.random.Generator] = types.npy_rng
+
+
 def _numba_type(o, name: str, value) -> types.Type:
-    simple = {bool: types.boolean, int: types.int64, float: types.float64}
-    simple[np.random.Generator] = types.npy_rng
-    if (what := kind(value)) in simple:
-        return simple[what]
-    if type(value) is np.ndarray and what[2] and value.dtype.kind in "bif":
-        return numba.typeof(value).copy(readonly=False)
+    if kind(value) in _SIMPLE:
+        return _SIMPLE[kind(value)]
+    if type(value) is np.ndarray and value.dtype.isnative and value.dtype.kind in "bif":
+        return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
     raise ValueError(
         f"field {name!r} of {type(o).__name__} is a {type(value).__name__}; a compiled object holds"
-        " numbers and C-ordered arrays of numbers. compiled=False runs it as plain Python."
+        " numbers and arrays of numbers. compiled=False runs it as plain Python."
     )
 
 
@@ -180,33 +183,38 @@ _bitgen.restype, _bitgen.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c
 
 
 def _words(o):
-    for value in fields(o).values():
+    for name, value in fields(o).items():
         if type(value) is np.ndarray:
-            yield value.__array_interface__["data"][0]
-            yield from value.shape
-        elif isinstance(value, np.random.Generator):
+            memory = value.__array_interface__
+            if memory["strides"] is not None or memory["data"][1]:
+                raise ValueError(
+                    f"array {name!r} of {type(o).__name__} is read-only or not in C order; "
+                    "np.array(a, order='C') makes a copy that is both."
+                )
+            yield memory["data"][0]
+            yield from memory["shape"]
+        elif type(value) is np.random.Generator:
             yield _bitgen(value.bit_generator.capsule, b"BitGenerator")
         else:
             yield value
 
 
-def _pack(o) -> bytes:
+def _pack(o, layout) -> bytes:
     if isinstance(o, list):
-        return b"".join(_pack(item) for item in o)
-    return struct.pack(_layout(o).format, *_words(o))
+        return b"".join(_pack(item, layout.item) for item in o)
+    return struct.pack(layout.format, *_words(o))
 
 
-def _write_back(o, block: bytes) -> None:
+def _write_back(o, layout, block) -> None:
     if isinstance(o, list):
-        size = len(block) // len(o)
+        size = 8 * layout.item.words
         for i, item in enumerate(o):
-            _write_back(item, block[i * size : (i + 1) * size])
+            _write_back(item, layout.item, block[i * size : (i + 1) * size])
         return
-    layout = _layout(o)
-    words = struct.unpack(layout.format, block)
-    for name, value in vars(o).items():
-        if (what := kind(value)) in (bool, int, float):
-            setattr(o, name, what(words[layout.at[name]]))
+    words, own = struct.unpack(layout.format, block), vars(o)
+    for name, what in layout.numbers.items():
+        if name in own:
+            own[name] = what(words[layout.at[name]])
 
 
 # --- how compiled code reads and writes a block ---------------------------------------------------

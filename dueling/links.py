@@ -28,7 +28,7 @@ def linear(a, b):
 
 
 def natural(a, b, zero: float | None = None):
-    """a / (a + b), with the value ``zero`` at a = b = 0 (an error when no value is given)."""
+    """The ratio a / (a + b); at a = b = 0 the value ``zero``, or an error when none is given."""
     a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     none = a + b == 0
     if none.any() and zero is None:

@@ -6,15 +6,27 @@ and the two alternate. Any class of this shape runs compiled inside every reduct
 fields are numbers and NumPy arrays that keep their type and shape; no annotation is needed.
 """
 
-from math import inf, log, sqrt
+from math import exp, inf, log, sqrt
 
 import numpy as np
 
 from . import checks
+from .compiled import compilable
+
+
+@compilable
+def draw(p, rng):
+    """An index drawn with the probabilities p."""
+    left = rng.random()
+    for x in range(len(p)):
+        left -= p[x]
+        if left < 0:
+            return x
+    return int(np.argmax(p))
 
 
 class UCB:
-    r"""UCB(alpha), Algorithm 1: plays the arm x that maximises the index
+    r"""UCB(alpha), Algorithm 1: plays the arm x of largest index.
 
     .. math:: \hat\mu_x + \sqrt{(\alpha + 2) \ln t / (2 t_x)}
 
@@ -94,3 +106,161 @@ class Thompson:
         """Count the reward u."""
         self.wins[self.x] += u
         self.losses[self.x] += 1 - u
+
+
+class Exp3:
+    r"""Exp3 with the anytime rate :math:`\eta_t = \sqrt{\ln K / (K t)}`, on losses 1 - u.
+
+    Arm x is drawn with probability proportional to :math:`\exp(-\eta_t \hat L_x)`, where
+    :math:`\hat L_x` sums loss / probability over the rounds in which x was drawn. Its pseudo-regret
+    against any adversary is at most :math:`2\sqrt{T K \ln K}` (Bubeck and Cesa-Bianchi 2012,
+    Theorem 3.1).
+    """
+
+    def __init__(self, K, rng):
+        self.K, self.rng = K, rng
+        self.loss, self.p = np.zeros(K), np.ones(K) / K
+        self.t, self.x = 1, 0
+
+    def reset(self):
+        """Forget all losses."""
+        self.loss[:] = 0
+        self.t = 1
+
+    def advance(self):
+        """An arm drawn from the exponential weights."""
+        rate, least = sqrt(log(self.K) / (self.K * self.t)), self.loss.min()
+        for x in range(self.K):
+            self.p[x] = exp(-rate * (self.loss[x] - least))
+        self.p /= self.p.sum()
+        self.x = draw(self.p, self.rng)
+        return self.x
+
+    def feedback(self, u):
+        """Add the importance-weighted loss."""
+        self.loss[self.x] += (1 - u) / self.p[self.x]
+        self.t += 1
+
+
+class TsallisINF:
+    r"""Tsallis-INF (Zimmert and Seldin 2021) with exponent 1/2 and :math:`\eta_t = 2/\sqrt t`.
+
+    Arm x is drawn with probability :math:`p_x = 4 (\eta_t (\hat L_x - z))^{-2}`, where z makes the
+    sum 1 and :math:`\hat L_x` sums loss / probability over the rounds in which x was drawn.
+    """
+
+    def __init__(self, K, rng):
+        self.K, self.rng = K, rng
+        self.loss, self.p = np.zeros(K), np.ones(K) / K
+        self.t, self.x = 1, 0
+
+    def reset(self):
+        """Forget all losses."""
+        self.loss[:] = 0
+        self.t = 1
+
+    def advance(self):
+        """An arm drawn from the 1/2-Tsallis-regularised leader."""
+        rate = 2 / sqrt(self.t)
+        z = self.loss.min() - 2 / rate  # the sum is >= 1 here and convex: Newton falls to its root
+        for _ in range(100):
+            total, slope = 0.0, 0.0
+            for x in range(self.K):
+                self.p[x] = 4 / (rate * (self.loss[x] - z)) ** 2
+                total += self.p[x]
+                slope += rate * self.p[x] ** 1.5
+            z -= (total - 1) / slope
+            if abs(total - 1) < 1e-12:
+                break
+        self.p /= self.p.sum()
+        self.x = draw(self.p, self.rng)
+        return self.x
+
+    def feedback(self, u):
+        """Add the importance-weighted loss."""
+        self.loss[self.x] += (1 - u) / self.p[self.x]
+        self.t += 1
+
+
+class SuccessiveElimination:
+    r"""Successive Elimination: sweeps the arms in a fixed order, drops those that are surely worse.
+
+    After r full sweeps an arm leaves when its mean plus :math:`\sqrt{\ln(2 K T^2) / (2 r)}` is
+    below the best mean minus the same radius; T is ``horizon``.
+    """
+
+    def __init__(self, K, rng, horizon):
+        self.K, self.rng = K, rng
+        self.horizon = checks.whole("horizon", horizon)
+        self.alive, self.total = np.ones(K, np.bool_), np.zeros(K)
+        self.sweeps, self.x = 0, 0
+
+    def reset(self):
+        """All arms are alive again."""
+        self.alive[:] = True
+        self.total[:] = 0
+        self.sweeps, self.x = 0, 0
+
+    def advance(self):
+        """The next living arm of the sweep."""
+        while not self.alive[self.x]:
+            self.x = (self.x + 1) % self.K
+        return self.x
+
+    def feedback(self, u):
+        """Count the reward; at the end of a sweep, drop the arms that are surely worse."""
+        self.total[self.x] += u
+        for x in range(self.x + 1, self.K):
+            if self.alive[x]:
+                self.x = x
+                return
+        self.sweeps += 1
+        self.x = 0
+        r = self.sweeps
+        radius = sqrt(log(2 * self.K * float(self.horizon) ** 2) / (2 * r))
+        best = 0.0
+        for x in range(self.K):
+            if self.alive[x]:
+                best = max(best, self.total[x] / r)
+        for x in range(self.K):
+            if self.alive[x] and self.total[x] / r + radius < best - radius:
+                self.alive[x] = False
+
+
+class ExploreThenCommit:
+    """Explore-Then-Commit: ``rounds`` sweeps over the arms, then the best mean for ever.
+
+    The sweep starts at arm ``first``; the commitment's ties go to a random arm.
+    """
+
+    def __init__(self, K, rng, rounds, first=0):
+        self.K, self.rng = K, rng
+        self.rounds = checks.whole("rounds", rounds)
+        self.first = checks.whole("first", first, 0) % K
+        self.total = np.zeros(K)
+        self.t, self.x = 0, 0
+
+    def reset(self):
+        """Forget all rewards."""
+        self.total[:] = 0
+        self.t = 0
+
+    def advance(self):
+        """The next arm of the sweep, or the arm of the commitment."""
+        if self.t < self.rounds * self.K:
+            self.x = (self.first + self.t) % self.K
+        elif self.t == self.rounds * self.K:
+            ties = 0
+            for x in range(self.K):
+                if self.total[x] > self.total[self.x] or ties == 0:
+                    self.x, ties = x, 1
+                elif self.total[x] == self.total[self.x]:
+                    ties += 1
+                    if self.rng.random() * ties < 1:
+                        self.x = x
+        return self.x
+
+    def feedback(self, u):
+        """Count the reward."""
+        self.total[self.x] += u
+        self.t += 1

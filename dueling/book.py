@@ -1,0 +1,111 @@
+"""What the book's notebooks share: where results go, colours, figure style."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+
+from .results import provenance
+
+#: One colour for each algorithm in the whole book (Okabe and Ito's palette), and one line style.
+COLOURS = {
+    "Sparring": "#0072B2",
+    "MultiSBM": "#D55E00",
+    "Doubler": "#009E73",
+    "IF": "#CC79A7",
+    "BTMB": "#8A8A8A",
+    "UCB": "#000000",
+    "bound": "#56B4E9",
+    "printed": "#E69F00",
+}
+STYLES = {"Sparring": "-", "MultiSBM": "--", "Doubler": "-.", "IF": ":", "BTMB": (0, (5, 1, 1, 1))}
+
+
+def root() -> Path:
+    """The checkout that holds the book: the nearest folder above with a ``_toc.yml``."""
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents):
+        if (folder / "_toc.yml").is_file():
+            return folder
+    return here
+
+
+def profile() -> str:
+    """The profile of this build: ``full``, or the name in the variable BOOK_PROFILE."""
+    return os.environ.get("BOOK_PROFILE", "full")
+
+
+def results() -> Path:
+    """The folder of results: ``_build/results``, or ``_build/results-<profile>``."""
+    name = "results" if profile() == "full" else f"results-{profile()}"
+    return root() / "_build" / name
+
+
+def write_result(name: str, text: str) -> Path:
+    """A file of results, written whole or not at all."""
+    return _write(results() / name, text)
+
+
+def write_volatile(name: str, text: str) -> Path:
+    """A file of what differs from run to run (times): kept apart from the results."""
+    return _write(results().with_name(results().name + "-volatile") / name, text)
+
+
+def write_table(name: str, rows: dict, about: dict) -> Path:
+    """Columns as ``name.csv``, with their meaning and provenance in ``name.json``."""
+    columns = {key: np.asarray(values) for key, values in rows.items()}
+    lines = [",".join(columns)]
+    lines += [",".join(_cell(v) for v in row) for row in zip(*columns.values(), strict=True)]
+    write_result(f"{name}.json", json.dumps(provenance(about), indent=1, sort_keys=True))
+    return write_result(f"{name}.csv", "\n".join(lines) + "\n")
+
+
+def read_table(name: str) -> dict:
+    """The columns that :func:`write_table` wrote: numbers as arrays of floats, the rest as text."""
+    lines = (results() / f"{name}.csv").read_text().splitlines()
+    head, *rows = (line.split(",") for line in lines)
+    columns = {key: [row[i] for row in rows] for i, key in enumerate(head)}
+    return {key: _numbers(values) for key, values in columns.items()}
+
+
+def style() -> None:
+    """Set matplotlib to the book's style: white ground, thin frame, colour-blind-safe cycle."""
+    import matplotlib as mpl
+
+    mpl.rcParams.update(
+        {
+            "figure.figsize": (7, 3.4),
+            "figure.dpi": 110,
+            "savefig.dpi": 160,
+            "figure.constrained_layout.use": True,
+            "font.size": 10,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.grid": True,
+            "grid.alpha": 0.25,
+            "legend.frameon": False,
+            "axes.prop_cycle": mpl.cycler(color=list(COLOURS.values())),
+            "svg.hashsalt": "dueling",
+        }
+    )
+
+
+def _write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}.part")
+    half.write_text(text, encoding="utf-8")
+    os.replace(half, path)
+    return path
+
+
+def _cell(value) -> str:
+    text = repr(float(value)) if isinstance(value, float | np.floating) else str(value)
+    return text if "," not in text else text.replace(",", ";")
+
+
+def _numbers(values: list):
+    try:
+        return np.array([float(v) for v in values])
+    except ValueError:
+        return np.array(values)
