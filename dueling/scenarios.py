@@ -7,6 +7,7 @@ import numpy as np
 from . import checks, links
 from .game import Bandit, Game
 
+#: The five utility vectors of Section 6, arms A..F.
 UTILITIES = {
     "1good": (0.8, 0.2, 0.2, 0.2, 0.2, 0.2),
     "2good": (0.8, 0.7, 0.2, 0.2, 0.2, 0.2),
@@ -14,6 +15,7 @@ UTILITIES = {
     "arith": (0.8, 0.7, 0.575, 0.45, 0.325, 0.2),
     "geom": (0.8, 0.7, 0.512, 0.374, 0.274, 0.2),
 }
+#: The three links of Section 6.
 LINKS = {"linear": links.linear, "natural": links.natural, "logit": links.logit}
 
 #: The table epsilon of Section 6 as printed, arms A..F: not antisymmetric at (B, D), 0 at (D, F).
@@ -193,6 +195,7 @@ def yj(repair: str = "upper", name: str = "YJ") -> Preferences:
     return Preferences(0.5 - eps, name)  # P[x, y]: the right arm y beats x
 
 
+#: The names of the 16 scenarios of Section 6.
 NAMES = (*(f"{u}/{link}" for link in LINKS for u in UTILITIES), "YJ")
 
 

@@ -1,0 +1,58 @@
+# Two commands matter: `make book` and `make test`. Both set up .venv first, from the lock.
+PYTHON  ?= python3
+PROFILE ?= full
+# What pytest gets besides its configuration, and NUMBA_DISABLE_JIT=1 to run the suite uncompiled.
+PYTEST  ?= -n auto --cov --cov-report=term
+NUMBA_DISABLE_JIT ?= 0
+
+BIN    := .venv/bin
+LOCKED := .venv/locked.stamp
+READY  := .venv/ready.stamp
+# Nothing of the user's own Python leaks into .venv.
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+unexport PYTHONPATH PYTHONHOME
+
+.PHONY: help book test lint bench lock clean
+
+help:
+	@echo "make book [PROFILE=full|smoke]  run every notebook that changed, render _build/html"
+	@echo "make test                       lint, then the test suite with coverage"
+	@echo "make lint                       ruff: rules and format"
+	@echo "make bench                      time the engine"
+	@echo "make lock                       resolve requirements.txt again from pyproject.toml"
+	@echo "make clean                      remove .venv and everything that was built"
+
+$(LOCKED): requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is older than Python 3.11: try make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -m venv --clear .venv || \
+	  { echo "$(PYTHON) cannot make a venv; on Debian: apt-get install python3-venv"; exit 1; }
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.txt
+	$(BIN)/python -m pip check
+	@touch $@
+
+$(READY): $(LOCKED) pyproject.toml
+	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+book: $(READY)
+	$(BIN)/python tools/execute.py --profile $(PROFILE) -- sh -c \
+	  'rm -rf _build/html && exec $(BIN)/jupyter-book build . --all -q -W -n --keep-going'
+
+test: lint
+	NUMBA_DISABLE_JIT=$(NUMBA_DISABLE_JIT) $(BIN)/python -m pytest $(PYTEST)
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(READY)
+	$(BIN)/python bench/run.py
+
+lock: $(READY)
+	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal \
+	  --python-version 3.11 --generate-hashes --output-file requirements.txt
+
+clean:
+	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis .coverage *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,354 @@
+"""The plumbing of the book: what runs again, what does not, and what is refused."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tools"))
+import execute  # noqa: E402
+import executed  # noqa: E402
+
+PARAMETERS = ("set", "runs = 3", ["parameters"])
+SHOW = ("show", "print(runs)\nobject()", [])
+
+
+def notebook(*cells, prose="Words.", needs=()):
+    """A notebook of code cells (id, source, tags) after one cell of prose."""
+    made = [{"cell_type": "markdown", "id": "prose", "metadata": {}, "source": prose}]
+    for name, text, tags in cells:
+        empty = {"outputs": [], "execution_count": None}
+        cell = {"cell_type": "code", "id": name, "metadata": {"tags": tags}, "source": text}
+        made.append(cell | empty)
+    spec = {"name": "python3", "language": "python", "display_name": "Python 3"}
+    metadata = {"kernelspec": spec, "needs": list(needs)}
+    return {"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+
+
+def put(root, name, made):
+    (root / f"{name}.ipynb").write_text(json.dumps(made))
+
+
+@pytest.fixture
+def root(tmp_path):
+    """A book of one notebook."""
+    for folder in ("book", "dueling"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "_toc.yml").write_text("root: book/index\nchapters:\n  - file: book/a\n")
+    (tmp_path / "book" / "profiles.yml").write_text("full: {}\nsmoke: {book/a: {runs: 1}}\n")
+    (tmp_path / "dueling" / "game.py").write_text("K = 6\n")
+    (tmp_path / "requirements.txt").write_text("numpy==2.0\n")
+    put(tmp_path, "book/a", notebook(PARAMETERS, SHOW))
+    return tmp_path
+
+
+def run(root, *words):
+    return execute.main(["--root", str(root), "--profile", "full", *words])
+
+
+def outputs(root, name="book/a", profile="full"):
+    return execute.executed(root, profile, name)
+
+
+@pytest.fixture
+def executions(monkeypatch):
+    """The names of the notebooks that would run; no kernel starts."""
+    ran = []
+
+    def fake(root, profile, name, parameters):
+        ran.append(name)
+        about = {
+            "fingerprint": execute.fingerprint(root, name, parameters),
+            "parameters": dict(parameters.get(name, {})),
+        }
+        made = execute.load(execute.source(root, name))
+        execute.write(
+            execute.executed(root, profile, name),
+            json.dumps(made | {"metadata": {"executed": about}}),
+        )
+        return {"seconds": 0.0, "peak_mb": 0}
+
+    monkeypatch.setattr(execute, "run", fake)
+    return ran
+
+
+# --- the repository
+
+
+@pytest.mark.parametrize("name", execute.notebooks(ROOT))
+def test_notebooks_are_kept_without_outputs(name):
+    cells = execute.code(execute.load(execute.source(ROOT, name)))
+    assert [cell["outputs"] for cell in cells] == [[]] * len(cells)
+    assert [cell["execution_count"] for cell in cells] == [None] * len(cells)
+
+
+@pytest.mark.parametrize("profile", ["full", "smoke"])
+def test_profiles_name_real_parameters(profile):
+    execute.chosen_parameters(ROOT, profile, [])
+
+
+def test_lock_has_hashes_and_names_no_registry():
+    lock = execute.read(ROOT / "requirements.txt")
+    pins = [line for line in lock.splitlines() if line[:1].isalnum()]
+    assert pins and all("==" in line for line in pins)
+    assert lock.count("--hash=sha256:") >= len(pins)
+    assert "://" not in lock
+
+
+def test_the_package_page_names_every_module():
+    page = execute.read(ROOT / "book" / "api.md").split()
+    modules = {path.stem for path in (ROOT / "dueling").glob("*.py")} - {"__init__"}
+    assert {f"dueling.{module}" for module in modules} <= set(page)
+
+
+# --- what runs again
+
+
+def edit_prose(root):
+    put(root, "book/a", notebook(PARAMETERS, SHOW, prose="Other words."))
+
+
+def edit_code(root):
+    put(root, "book/a", notebook(PARAMETERS, ("show", "print(-runs)", [])))
+
+
+def edit_cell_id(root):
+    put(root, "book/a", notebook(PARAMETERS, ("view", SHOW[1], [])))
+
+
+def edit_package(root):
+    (root / "dueling" / "game.py").write_text("K = 7\n")
+
+
+def add_module(root):
+    (root / "dueling" / "links.py").write_text("")
+
+
+def edit_lock(root):
+    (root / "requirements.txt").write_text("numpy==2.1\n")
+
+
+def edit_profile(root):
+    (root / "book" / "profiles.yml").write_text("full: {book/a: {runs: 4}}\n")
+
+
+def edit_nothing(root):
+    pass
+
+
+@pytest.mark.parametrize("change", [edit_nothing, edit_prose])
+def test_skips_what_did_not_change(root, executions, change):
+    assert run(root) == 0
+    change(root)
+    assert run(root) == 0
+    assert executions == ["book/a"]
+
+
+@pytest.mark.parametrize(
+    "change", [edit_code, edit_cell_id, edit_package, add_module, edit_lock, edit_profile]
+)
+def test_runs_again_after(root, executions, change):
+    assert run(root) == 0
+    change(root)
+    assert run(root) == 0
+    assert executions == ["book/a", "book/a"]
+
+
+def test_runs_again_with_another_parameter_and_back(root, executions):
+    for words in ([], ["-p", "book/a", "runs", "9"], ["-p", "book/a", "runs", "9"], []):
+        assert run(root, *words) == 0
+    assert executions == ["book/a"] * 3
+
+
+def test_profiles_do_not_share_outputs(root, executions):
+    assert run(root) == 0
+    assert run(root, "--profile", "smoke") == 0
+    assert run(root) == 0
+    assert len(executions) == 2
+
+
+def two(root, needs_of_a, needs_of_b=()):
+    (root / "_toc.yml").write_text(
+        "root: book/index\nparts:\n  - chapters:\n      - file: book/a\n      - file: book/b\n"
+    )
+    put(root, "book/a", notebook(PARAMETERS, SHOW, needs=needs_of_a))
+    put(root, "book/b", notebook(PARAMETERS, needs=needs_of_b))
+
+
+def test_runs_what_is_needed_first_and_again_after_it(root, executions):
+    two(root, ["book/b"])
+    assert run(root, "--only", "book/a") == 0
+    assert executions == ["book/b", "book/a"]
+    assert run(root, "-p", "book/b", "runs", "5") == 0
+    assert executions[2:] == ["book/b", "book/a"]
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["-p", "book/a", "runz", "9"], "book/a has no parameter runz; its parameters are: runs."),
+        (["-p", "book/z", "runs", "9"], "for book/z, which is not a notebook"),
+        (["--only", "book/z"], "book/z is not a notebook of _toc.yml"),
+        (["--profile", "tiny"], "There is no profile tiny"),
+    ],
+)
+def test_refuses_what_it_does_not_know(root, executions, capsys, words, sentence):
+    assert run(root, *words) == 1
+    assert sentence in capsys.readouterr().err
+    assert executions == []
+
+
+def test_refuses_a_circle(root, executions, capsys):
+    two(root, ["book/b"], ["book/a"])
+    assert run(root) == 1
+    assert "in a circle" in capsys.readouterr().err
+
+
+# --- with a real kernel
+
+
+def test_two_executions_are_byte_identical(root):
+    chatter = "import sys, time\nprint('a', flush=True)\ntime.sleep(0.3)\nprint('b')"
+    bar = "print('\\r 3.1 it/s', file=sys.stderr)"
+    put(root, "book/a", notebook(PARAMETERS, SHOW, ("talk", f"{chatter}\n{bar}", [])))
+    assert run(root, "-p", "book/a", "runs", "4") == 0
+    first = outputs(root).read_bytes()
+    outputs(root).unlink()
+    assert run(root, "-p", "book/a", "runs", "4") == 0
+    assert outputs(root).read_bytes() == first
+    assert str(root) not in first.decode()
+    assert set(json.loads((outputs(root).parents[1] / "status.json").read_text())) == {"book/a"}
+
+
+def test_streams_are_one_piece_without_progress_bars():
+    def said(name, text):
+        return {"output_type": "stream", "name": name, "text": text}
+
+    cut = [said("stdout", "a"), said("stderr", "\r 3 it/s"), said("stdout", "b")]
+    assert execute.merge(cut) == [said("stdout", "ab")]
+
+
+def test_runs_at_the_root_with_its_own_python(root, monkeypatch):
+    monkeypatch.setenv("HERE", str(root.resolve()))
+    other = root / "kernels" / "python3"  # a kernelspec of another Python, found first
+    other.mkdir(parents=True)
+    spec = {"argv": ["false"], "display_name": "Other", "language": "python"}
+    (other / "kernel.json").write_text(json.dumps(spec))
+    monkeypatch.setenv("JUPYTER_PATH", str(root))
+    text = "import os, sys\nprint(os.getcwd() == os.environ['HERE'], sys.prefix)"
+    put(root, "book/a", notebook(("where", text, [])))
+    (root / "book" / "profiles.yml").write_text("full: {}\n")
+    assert run(root) == 0
+    shown = execute.code(execute.load(outputs(root)))[0]["outputs"][0]["text"]
+    assert "".join(shown) == f"True {sys.prefix}\n"
+
+
+def test_failure_is_shown_and_the_last_good_output_stays(root, capsys):
+    assert run(root) == 0
+    good = outputs(root).read_bytes()
+    put(root, "book/a", notebook(PARAMETERS, ("show", "print(runs)\n1 / 0", [])))
+    assert run(root) == 1
+    said = capsys.readouterr().err
+    assert "book/a.ipynb failed in code cell 2" in said
+    assert "    1 / 0" in said and "ZeroDivisionError: division by zero" in said
+    assert len(said.splitlines()) <= 40
+    assert outputs(root).read_bytes() == good
+
+
+def test_a_dead_kernel_is_a_failure_of_its_cell(root, capsys):
+    put(root, "book/a", notebook(PARAMETERS, ("die", "import os\nos._exit(1)", [])))
+    assert run(root) == 1
+    assert "book/a.ipynb failed in code cell 2" in capsys.readouterr().err
+
+
+def start(root, *words):
+    command = [sys.executable, str(ROOT / "tools" / "execute.py"), "--root", str(root), *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(path):
+    end = time.monotonic() + 30
+    while not path.exists():
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_interruption_leaves_no_file_and_no_kernel(root, stop):
+    text = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(60)"
+    put(root, "book/a", notebook(PARAMETERS, ("sleep", text, [])))
+    build = start(root)
+    wait_for(root / "begun")
+    kernels = psutil.Process(build.pid).children(recursive=True)
+    build.send_signal(stop)
+    assert build.wait(20) == 130
+    gone, alive = psutil.wait_procs(kernels, timeout=5)
+    assert gone and not alive
+    assert [path.name for path in (root / "_build").rglob("*") if path.is_file()] == [".lock"]
+
+
+def test_a_second_build_waits(root):
+    text = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(1)"
+    put(root, "book/a", notebook(PARAMETERS, ("sleep", text, [])))
+    first = start(root, "--", "sh", "-c", "sleep 1; touch rendered")
+    wait_for(root / "begun")
+    second = start(root, "--", "test", "-e", "rendered")
+    said, _ = second.communicate(timeout=30)
+    assert first.wait(5) == 0 and second.returncode == 0
+    assert "waiting" in said and "book/a: unchanged" in said
+
+
+def test_the_next_command_does_not_run_after_a_failure(root):
+    put(root, "book/a", notebook(PARAMETERS, ("fail", "1 / 0", [])))
+    (root / "book" / "profiles.yml").write_text("full: {}\n")
+    assert run(root, "--", "touch", "rendered") == 1
+    assert not (root / "rendered").exists()
+
+
+# --- the overlay
+
+
+def test_overlay_shows_the_outputs(root):
+    assert run(root) == 0
+    edit_prose(root)
+    cells = executed.overlaid(root, "full", "book/a")["cells"]
+    assert [cell["id"] for cell in cells] == ["prose", "set", "show"]
+    assert cells[0]["source"] == "Other words."
+    assert "".join(cells[2]["outputs"][0]["text"]) == "3\n"
+
+
+def test_overlay_shows_parameters_that_are_not_the_edition_s(root):
+    assert run(root, "-p", "book/a", "runs", "4") == 0
+    cells = executed.overlaid(root, "full", "book/a")["cells"]
+    assert [cell["id"] for cell in cells] == ["prose", "set", "injected-parameters", "show"]
+
+
+def test_overlay_refuses_what_was_not_executed(root):
+    with pytest.raises(execute.Refusal, match="not executed yet"):
+        executed.overlaid(root, "full", "book/a")
+
+
+@pytest.mark.parametrize("change", [edit_code, edit_package, edit_lock])
+def test_overlay_refuses_what_is_stale(root, executions, change):
+    assert run(root) == 0
+    change(root)
+    with pytest.raises(execute.Refusal, match="changed since its execution"):
+        executed.overlaid(root, "full", "book/a")
+
+
+def test_overlay_refuses_another_cell_s_output(root, executions):
+    assert run(root) == 0
+    done = execute.load(outputs(root))
+    done["cells"][2]["source"] = "print(0)"
+    outputs(root).write_text(json.dumps(done))
+    with pytest.raises(execute.Refusal, match="cell show is not the one"):
+        executed.overlaid(root, "full", "book/a")

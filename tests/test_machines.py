@@ -1,0 +1,161 @@
+"""UCB against a slow reading of its formula, Thompson against its posterior."""
+
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from conftest import TWO, every_path, new_game
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import beta, chisquare
+
+from dueling import UCB, Thompson
+from dueling.reductions import multisbm
+
+SURE = 1e-5  # the level of each chi-square test; seeds are fixed
+
+
+def new(machine, K, seed=0, **parameters):
+    return machine(K, np.random.default_rng(seed), **parameters)
+
+
+def slow_index(history, x, alpha):
+    """Algorithm 1 read off the whole history of (arm, reward), nothing kept in between."""
+    rewards = [u for arm, u in history if arm == x]
+    if not rewards:
+        return np.inf
+    t = len(history) + 1
+    return sum(rewards) / len(rewards) + sqrt((alpha + 2) * log(t) / (2 * len(rewards)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    K=st.integers(2, 5),
+    alpha=st.sampled_from([-1.5, 0.0, 0.1, 2.0, 3.0]),
+    ties=st.sampled_from(["random", "first"]),
+    rewards=st.lists(st.one_of(st.sampled_from([0, 1]), st.floats(0, 1)), max_size=60),
+)
+def test_ucb_plays_the_largest_index_of_the_slow_formula(K, alpha, ties, rewards):
+    S, history = new(UCB, K, alpha=alpha, ties=ties), []
+    for u in rewards:
+        index = [slow_index(history, x, alpha) for x in range(K)]
+        x = S.advance()
+        assert index[x] == max(index) or index[x] > max(index) - 1e-9
+        S.feedback(u)
+        history.append((x, u))
+        assert S.pulls.tolist() == [sum(a == z for a, _ in history) for z in range(K)]
+
+
+def test_the_slow_formula_refuses_a_wrong_constant():
+    """The check above can fail: UCB(1) does not follow the index of UCB(3)."""
+    S, history, rng = new(UCB, 3, alpha=1), [], np.random.default_rng(1)
+    wrong = 0
+    for _ in range(300):
+        index = [slow_index(history, x, 3) for x in range(3)]
+        x = S.advance()
+        wrong += index[x] < max(index) - 1e-9
+        u = float(rng.random() < (0.8, 0.5, 0.2)[x])
+        S.feedback(u)
+        history.append((x, u))
+    assert wrong > 10
+
+
+@pytest.mark.parametrize("ties", ["random", "first"])
+@pytest.mark.parametrize("u", [0, 1])
+def test_ucb_pulls_every_arm_once_before_any_twice(ties, u):
+    S, seen = new(UCB, 7, seed=3, ties=ties), []
+    for _ in range(7):
+        seen.append(S.advance())
+        S.feedback(u)
+    assert sorted(seen) == list(range(7))
+
+
+@pytest.mark.parametrize("alpha", [-1.0, 2.0, 3.0])
+def test_alpha_2_is_the_radius_of_UCB1(alpha):
+    """Arm 1 (all wins) is left for arm 0 (all losses) when sqrt((alpha+2)/2 ln t) says so."""
+    S = new(UCB, 2, alpha=alpha, ties="first")
+    for t in range(1, 400):
+        x = S.advance()
+        if t > 2:
+            n0, n1 = S.pulls
+            lead = 1 + sqrt((alpha + 2) / 2 * log(t) / n1) - sqrt((alpha + 2) / 2 * log(t) / n0)
+            assert x == int(lead > 0)
+        S.feedback(x)
+    assert S.pulls[0] > 1
+
+
+def test_the_clock_of_a_machine_counts_its_own_rounds():
+    S = [new(UCB, 2, seed=x) for x in range(2)]
+    game = new_game(np.array(TWO, float), 200)
+    multisbm(S, game)
+    advances = game.plays.sum(axis=(0, 2))
+    assert [s.t for s in S] == [n + 1 for n in advances] and min(advances) > 5
+    assert [s.pulls.sum() for s in S] == list(advances)
+
+
+@pytest.mark.parametrize("u", [None, 0, 1])
+def test_ties_are_broken_uniformly(u):
+    """A fresh machine ties on all arms, and again after one equal reward for each of them."""
+    seen = np.zeros(5)
+    S = new(UCB, 5, seed=11)
+    for _ in range(4000):
+        S.reset()
+        for _ in range(5 if u is not None else 0):
+            S.advance()
+            S.feedback(u)
+        seen[S.advance()] += 1
+    assert chisquare(seen).pvalue > SURE
+
+
+def test_a_tie_of_two_arms_is_a_fair_coin_exactly():
+    def play(coins):
+        S = UCB(3, coins)
+        S.pulls[:], S.t = 2, 7
+        S.mean[:], S.narrow[:] = (0.5, 0.2, 0.5), 0.7
+        return S.advance()
+
+    chance = dict.fromkeys(range(3), 0)
+    for p, x in every_path(play):
+        chance[x] += p
+    assert chance == {0: 1 / 2, 1: 0, 2: 1 / 2}
+
+
+def test_first_index_ties_draw_nothing_and_go_up():
+    S = UCB(4, None, ties="first")  # no generator: any draw would fail
+    for x in (0, 1, 2, 3, 0):
+        assert S.advance() == x
+        S.feedback(0)
+
+
+@pytest.mark.parametrize("machine", [UCB, Thompson])
+def test_reset_forgets_everything(machine):
+    S, fresh = new(machine, 3), new(machine, 3)
+    rng = np.random.default_rng(5)
+    for _ in range(30):
+        S.advance()
+        S.feedback(rng.random())
+    S.reset()
+    for name, value in vars(fresh).items():
+        if name not in ("rng", "x"):
+            assert np.array_equal(getattr(S, name), value), name
+
+
+def test_thompson_counts_fractional_rewards():
+    S = new(Thompson, 2)
+    for u in (1, 0.25, 0):
+        S.x = 1
+        S.feedback(u)
+    assert S.wins.tolist() == [1, 2.25] and S.losses.tolist() == [1, 2.75]
+
+
+def test_thompson_plays_an_arm_with_its_posterior_chance_of_being_best():
+    S = new(Thompson, 3, seed=2)
+    S.wins[:], S.losses[:] = (3, 1, 2), (1, 1, 4)
+    z = (np.arange(20000) + 0.5) / 20000
+    law = [beta(a, b) for a, b in zip(S.wins, S.losses)]
+    chance = [
+        np.mean(law[x].pdf(z) * np.prod([law[y].cdf(z) for y in range(3) if y != x], axis=0))
+        for x in range(3)
+    ]
+    seen = np.bincount([S.advance() for _ in range(6000)], minlength=3)
+    assert chisquare(seen, 6000 * np.array(chance) / sum(chance)).pvalue > SURE
