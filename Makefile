@@ -47,7 +47,8 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 
 bench: $(READY)
-	$(BIN)/python bench/run.py
+	@$(BIN)/python -m pip install --quiet --no-deps --target .venv/peers duelpy==1.0.0 seaborn==0.13.2
+	PYTHONPATH=.venv/peers $(BIN)/python bench/run.py
 
 lock: $(READY)
 	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal \

@@ -187,8 +187,10 @@ class BTMB(Algorithm):
 
 
 def _error(delta):
-    return delta and checks.real("delta", delta, "a number in (0, 1)", lambda v: 0 < v < 1)
+    if delta is None:
+        return None
+    return checks.real("delta", delta, "a number in (0, 1)", lambda v: 0 < v < 1)
 
 
 def _horizon(horizon):
-    return horizon and checks.whole("horizon", horizon)
+    return None if horizon is None else checks.whole("horizon", horizon)

@@ -1,12 +1,17 @@
 """What the book's notebooks share: where results go, colours, figure style."""
 
+import hashlib
 import json
 import os
+import re
+from functools import cache
 from pathlib import Path
+from zlib import crc32
 
 import numpy as np
 
-from .results import provenance
+from .results import Result, provenance
+from .simulate import simulate
 
 #: One colour for each algorithm in the whole book (Okabe and Ito's palette), and one line style.
 COLOURS = {
@@ -67,6 +72,45 @@ def read_table(name: str) -> dict:
     head, *rows = (line.split(",") for line in lines)
     columns = {key: [row[i] for row in rows] for i, key in enumerate(head)}
     return {key: _numbers(values) for key, values in columns.items()}
+
+
+#: The modules that decide what a simulation gives.
+SIMULATION = "algorithm baselines checks compiled game linear links machines reductions scenarios"
+
+
+@cache
+def source() -> str:
+    """The SHA-256 of the simulation's own text: results of another text are not reused."""
+    here = Path(__file__).parent
+    files = [here / f"{name}.py" for name in (*SIMULATION.split(), "simulate", "results")]
+    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+
+
+def stored(folder: str, scenario, algorithm, keep=("regret",), **settings) -> Result:
+    """``simulate(scenario, algorithm, **settings)``, read from its file where that is still good.
+
+    So an interrupted notebook continues where it stopped, and a figure is redrawn without any
+    simulation. A file is good when settings, versions and the package's text are the same.
+    """
+    names = [getattr(thing, "name", thing) for thing in (scenario, algorithm)]
+    free = ("workers", "chunk", "progress")  # these do not change a result
+    asked = {k: np.asarray(v).tolist() for k, v in settings.items() if k not in free}
+    short = crc32(json.dumps(asked, sort_keys=True).encode())
+    key = json.dumps([*names, asked, source(), provenance({})["versions"]], sort_keys=True)
+    slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(names)).strip("-")
+    path = results() / folder / f"{slug}-{short:08x}.npz"
+    if path.exists():
+        try:
+            found = Result.load(path)
+            if found.about.get("key") == key:
+                return found
+        except ValueError:
+            pass  # not whole: simulate again
+    fresh = simulate(scenario, algorithm, **settings)
+    kept = {name: array for name, array in fresh.arrays.items() if name in keep}
+    result = Result(fresh.checkpoints, kept, {**fresh.about, "key": key})
+    result.save(path)
+    return result
 
 
 def style() -> None:

@@ -50,7 +50,9 @@ def run(text: Callable, *objects) -> None:
             if (text, layouts) not in _kernels:
                 _kernels[text, layouts] = _compile(text, layouts)
     blocks = [bytearray(_pack(o, layout)) for o, layout in zip(objects, layouts, strict=True)]
-    addresses = tuple(ctypes.addressof(ctypes.c_char.from_buffer(block)) for block in blocks)
+    addresses = tuple(
+        ctypes.addressof(ctypes.c_char.from_buffer(block)) if block else 0 for block in blocks
+    )
     try:
         _kernels[text, layouts](addresses)
     finally:
@@ -159,7 +161,8 @@ def _layout(o) -> types.Type:
     own = fields(o)
     key = (type(o), *own, *map(kind, own.values()))
     if key not in _layouts:
-        _layouts[key] = Layout(type(o), {n: _numba_type(o, n, v) for n, v in own.items()})
+        made = Layout(type(o), {n: _numba_type(o, n, v) for n, v in own.items()})
+        _layouts.setdefault(key, made)  # the first thread's layout counts
     return _layouts[key]
 
 

@@ -126,6 +126,7 @@ class Ledger:
         row = {"step": step, "kind": kind, "says": says, "how": how, "twin": twin_how}
         self.rows.append(row)
         self.seconds.append(time.perf_counter() - start)
+        print(f"{kind}: {how}. Wrong twin refused: {twin_how}.")
 
     def show(self) -> "Ledger":
         """This ledger, for display; it is also written to the results for the page of ledgers."""

@@ -1,0 +1,173 @@
+"""Result: what it holds, one small file, whole or refused."""
+
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+from conftest import plain, same
+
+from dueling import UCB, Cardinal, MultiSBM, Result, Single, results, simulate
+
+
+@pytest.fixture(scope="module")
+def result():
+    return plain("arith/linear", "Sparring", T=100, runs=4, realised=True)
+
+
+# Counts and statistics
+
+
+def test_statistics_by_hand(result):
+    assert np.array_equal(result.mean(), result.regret.mean(axis=0))
+    want = [np.std(column, ddof=1) / 2 for column in result.regret.T]
+    assert np.allclose(result.error(), want)
+    assert result.regret.shape == result.realised.shape == (4, 8)
+    assert result.checkpoints.tolist() == [1, 2, 4, 8, 16, 32, 64, 100]
+
+
+def test_pulls_and_advances(result):
+    duels = result.plays.sum(axis=1)
+    assert np.array_equal(result.advances, duels.sum(axis=2))
+    assert np.array_equal(result.pulls, duels.sum(axis=2) + duels.sum(axis=1))
+    assert (result.pulls.sum(axis=1) == 200).all()
+
+
+def test_pulls_of_a_cardinal_bandit():
+    result = plain(Cardinal([0.5, 0.4]), Single(UCB), T=30, runs=2)
+    assert (result.pulls.sum(axis=1) == 30).all() and result.pulls.shape == (2, 2)
+
+
+# Files
+
+
+def test_round_trip(result, tmp_path):
+    path = result.save(tmp_path / "deep" / "file.npz")
+    back = Result.load(path)
+    assert same(result, back) and back.about == result.about
+    assert path.stat().st_size < 10_000
+
+
+def test_any_name_is_kept(result, tmp_path):
+    path = result.save(str(tmp_path / "no suffix"))
+    assert path.name == "no suffix" and same(result, Result.load(str(path)))
+
+
+def test_the_same_result_gives_the_same_bytes(result, tmp_path):
+    again = plain("arith/linear", "Sparring", T=100, runs=4, realised=True, chunk=1)
+    one, two = result.save(tmp_path / "1"), again.save(tmp_path / "2")
+    assert one.read_bytes() == two.read_bytes()
+
+
+def test_about_holds_the_provenance(result):
+    about = json.loads(json.dumps(result.about))
+    assert about["scenario"] == "arith/linear" and about["algorithm"] == "Sparring(UCB, alpha=3)"
+    assert (about["T"], about["runs"], about["seed"]) == (100, 4, 2014)
+    assert (about["regret"], about["permute"], about["common"]) == ("average", True, True)
+    assert set(about["versions"]) >= {"dueling", "numpy", "numba", "scipy"}
+    assert about["python"].count(".") == 2 and about["machine"]
+    assert about["commit"] == "unknown" or len(about["commit"].removesuffix("-edited")) == 40
+
+
+def test_commit_is_unknown_without_git(monkeypatch):
+    results.commit.cache_clear()
+    monkeypatch.setenv("PATH", "")
+    try:
+        assert results.commit() == "unknown"
+    finally:
+        results.commit.cache_clear()
+
+
+def test_a_package_that_is_not_installed_is_told_so():
+    assert results._version("surely-no-such-package") == "not installed"
+    assert results._version("numpy") == np.__version__
+
+
+def npz(**arrays):
+    np.savez(file := io.BytesIO(), **arrays)
+    return file.getvalue()
+
+
+def npy():
+    np.save(file := io.BytesIO(), np.zeros(3))
+    return file.getvalue()
+
+
+def zipped():
+    with zipfile.ZipFile(file := io.BytesIO(), "w") as archive:
+        archive.writestr("a.txt", "b")
+    return file.getvalue()
+
+
+OLD = np.array(json.dumps({"format": "dueling result 0"}))
+FOREIGN = {
+    "text": b"run,regret\n1,2\n",
+    "empty": b"",
+    "pickle": pickle.dumps({"regret": [1.0]}),
+    "npy": npy(),
+    "zip": zipped(),
+    "npz": npz(regret=np.zeros(3)),
+    "other json": npz(about=np.array("[1, 2]"), checkpoints=np.ones(1)),
+    "other format": npz(about=OLD, checkpoints=np.ones(1)),
+    "objects": npz(about=np.array([{}], dtype=object)),
+}
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+def test_a_foreign_file_is_refused(kind, tmp_path):
+    path = tmp_path / "foreign"
+    path.write_bytes(FOREIGN[kind])
+    with pytest.raises(ValueError, match=r"foreign is not a whole result .*Result.load reads"):
+        Result.load(path)
+
+
+def test_a_folder_and_a_missing_file_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="is not a whole result"):
+        Result.load(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        Result.load(tmp_path / "nothing")
+
+
+def test_every_truncation_is_refused(result, tmp_path):
+    path = result.save(tmp_path / "file")
+    data = path.read_bytes()
+    for length in [*range(0, len(data), 37), len(data) - 1]:
+        path.write_bytes(data[:length])
+        with pytest.raises(ValueError, match="is not a whole result"):
+            Result.load(path)
+
+
+def test_a_damaged_file_is_refused_or_read_as_it_was(result, tmp_path):
+    path = result.save(tmp_path / "file")
+    data = path.read_bytes()
+    refused = 0
+    for at in range(0, len(data) - 400, 11):  # the arrays; the directory of the zip comes after
+        path.write_bytes(data[:at] + bytes([data[at] ^ 255]) + data[at + 1 :])
+        try:
+            assert same(Result.load(path), result)
+        except ValueError as error:
+            assert "is not a whole result" in str(error)
+            refused += 1
+    assert refused > 20
+
+
+def test_an_interrupted_save_leaves_the_old_file(result, tmp_path, monkeypatch):
+    path = result.save(tmp_path / "file")
+    before = path.read_bytes()
+
+    def interrupt(file, **arrays):
+        file.write(b"half")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(np, "savez_compressed", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        plain("YJ", "IF").save(path)
+    assert path.read_bytes() == before and same(Result.load(path), result)
+
+
+def test_results_of_other_games_are_told_apart(tmp_path):
+    other = simulate("YJ", MultiSBM(UCB), 20, 2, seed=3, compiled=False, workers=1, permute=False)
+    about = Result.load(other.save(tmp_path / "file")).about
+    assert about["seed"] == 3 and about["regret"] == "preference" and about["permute"] is False

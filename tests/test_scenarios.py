@@ -1,0 +1,140 @@
+"""The sixteen scenarios of Section 6 and a reader's own: tables, names, regrets."""
+
+import numpy as np
+import pytest
+from conftest import plain
+
+from dueling import Cardinal, Preferences, Uniform, Utilities, linear, natural, scenario, yj
+from dueling.scenarios import LINKS, NAMES, UTILITIES, YJ_PRINTED, YJ_REPAIRS
+
+
+def test_names_are_stable():
+    want = (
+        *("1good/linear", "2good/linear", "3good/linear", "arith/linear", "geom/linear"),
+        *("1good/natural", "2good/natural", "3good/natural", "arith/natural", "geom/natural"),
+        *("1good/logit", "2good/logit", "3good/logit", "arith/logit", "geom/logit"),
+        "YJ",
+    )
+    assert want == NAMES
+    assert [scenario(name).name for name in NAMES] == list(NAMES)
+
+
+def test_utilities_are_those_of_the_paper():
+    assert UTILITIES == {
+        "1good": (0.8, 0.2, 0.2, 0.2, 0.2, 0.2),
+        "2good": (0.8, 0.7, 0.2, 0.2, 0.2, 0.2),
+        "3good": (0.8, 0.7, 0.7, 0.2, 0.2, 0.2),
+        "arith": (0.8, 0.7, 0.575, 0.45, 0.325, 0.2),
+        "geom": (0.8, 0.7, 0.512, 0.374, 0.274, 0.2),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_scenario_is_a_fair_game_won_by_arm_A(name):
+    game = scenario(name)
+    assert game.K == 6 and game.best == 0 and game.P.shape == (6, 6)
+    assert abs(game.P + game.P.T - 1).max() < 1e-12 and (np.diag(game.P) == 0.5).all()
+    assert (game.P[1:, 0] > 0.5).all() and (game.P[0, 1:] < 0.5).all()
+
+
+@pytest.mark.parametrize("name", NAMES[:-1])
+def test_tables_are_the_link_of_the_utilities(name):
+    utilities, link = name.split("/")
+    formula = {
+        "linear": lambda u, v: (1 + v - u) / 2,
+        "natural": lambda u, v: v / (u + v),
+        "logit": lambda u, v: 1 / (1 + np.exp(u - v)),
+    }[link]
+    mu = UTILITIES[utilities]
+    want = [[formula(u, v) for v in mu] for u in mu]
+    assert np.allclose(scenario(name).P, want, atol=1e-15)
+
+
+def test_1good_natural_is_1good_linear():
+    """.8 / (.8 + .2) = (1 + .8 - .2) / 2: two of the sixteen panels are one game."""
+    assert np.allclose(scenario("1good/natural").P, scenario("1good/linear").P, atol=1e-15)
+    assert not np.allclose(scenario("2good/natural").P, scenario("2good/linear").P, atol=1e-3)
+
+
+def test_links_are_found_under_their_names():
+    assert all(LINKS[name].__name__ == name for name in LINKS)
+
+
+# YJ
+
+
+def test_yj_as_printed_is_not_antisymmetric():
+    bad = np.argwhere(abs(YJ_PRINTED + YJ_PRINTED.T) > 1e-12).tolist()
+    assert bad == [[1, 3], [3, 1]]
+    assert YJ_PRINTED[1, 3] == 0.06 and YJ_PRINTED[3, 1] == -0.04
+    zeros = np.argwhere(YJ_PRINTED + np.eye(6) == 0).tolist()
+    assert zeros == [[3, 5], [5, 3]]
+    with pytest.raises(ValueError, match=r"P\[1, 3\] \+ P\[3, 1\] is 0.98; it must be 1"):
+        Preferences(0.5 - YJ_PRINTED)
+
+
+@pytest.mark.parametrize("repair, value", [("upper", 0.06), ("average", 0.05), ("lower", 0.04)])
+def test_yj_repairs(repair, value):
+    eps = YJ_REPAIRS[repair](YJ_PRINTED)
+    assert np.allclose(eps, -eps.T, atol=1e-15) and eps[1, 3] == pytest.approx(value)
+    others = np.ones((6, 6), bool)
+    others[[1, 3], [3, 1]] = False
+    assert np.allclose(eps[others], YJ_PRINTED[others], atol=1e-15)
+    assert np.allclose(yj(repair).P, 0.5 - eps, atol=1e-15)
+
+
+def test_yj_regret_is_half_the_preference_of_A():
+    table = scenario("YJ").table()
+    assert table[0, 0] == 0 and table[4, 5] == pytest.approx(0.11)
+    assert table[1, 3] == pytest.approx((0.05 + 0.04) / 2)
+
+
+# A reader's own game
+
+
+def test_condorcet_winner_and_regret():
+    P = [[0.5, 0.7, 0.2], [0.3, 0.5, 0.4], [0.8, 0.6, 0.5]]  # arm 1 beats arm 0 with 0.7
+    assert Preferences(np.transpose(P)).best == 2
+    game = Preferences([[0.5, 0.7, 0.2], [0.3, 0.5, 0.1], [0.8, 0.9, 0.5]])
+    assert game.best == 1
+    D = [0.2, 0, 0.4]
+    assert np.allclose(game.table(), np.add.outer(D, D) / 2)
+
+
+def test_cycles_have_no_winner():
+    cycle = Preferences([[0.5, 0.4, 0.6], [0.6, 0.5, 0.4], [0.4, 0.6, 0.5]], name="cycle")
+    with pytest.raises(ValueError, match="cycle has no Condorcet winner"):
+        cycle.table()
+
+
+def test_a_position_bias_must_be_asked_for():
+    P = [[0.6, 0.7], [0.5, 0.6]]
+    with pytest.raises(ValueError, match=r"P\[0, 0\] \+ P\[0, 0\] is 1.2"):
+        Preferences(P)
+    biased = Preferences(P, biased=True)
+    assert biased.best == 1  # 0.7 as right arm, 0.5 as left arm
+    assert biased.table()[0, 0] == pytest.approx(0.1)
+
+
+def test_a_readers_link_and_name():
+    def steep(a, b):
+        return np.clip(0.5 + 2 * np.subtract(a, b), 0, 1)
+
+    game = Utilities([0.5, 0.4], steep)
+    assert game.P.tolist() == [[0.5, pytest.approx(0.3)], [pytest.approx(0.7), 0.5]]
+    assert game.name == "utilities/steep" and repr(game) == "Utilities(utilities/steep)"
+    assert Utilities([0.5, 0.4], natural, name="mine").name == "mine"
+    assert repr(Cardinal([0.5, 0.4])) == "Cardinal(cardinal)"
+
+
+def test_permuted_runs_are_told_in_the_scenarios_own_arms():
+    """The best arm wins its duels whatever place it was given in the run."""
+    result = plain(Utilities([0.0, 1.0, 0.5], linear), Uniform(), T=300, runs=20)
+    assert result.plays[:, 0, 0, 1].sum() == result.plays[:, 1, 1, 0].sum() == 0
+    assert (result.plays[:, 1, 0, 1] > 0).all()
+
+
+@pytest.mark.parametrize("game", [scenario("YJ"), Cardinal([0.5, 0.4])])
+def test_is_arm(game):
+    assert all(map(game.is_arm, [0, 1, np.int64(1), np.int32(0)]))
+    assert not any(map(game.is_arm, [-1, game.K, 0.0, True, np.True_, None, "0"]))

@@ -1,0 +1,260 @@
+"""Many runs: the same bits however they are spread, each run on its own stream."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import joblib
+import numpy as np
+import pytest
+from conftest import Ten, plain, same
+
+from dueling import (
+    ALGORITHMS,
+    UCB,
+    Cardinal,
+    Doubler,
+    MultiSBM,
+    Preferences,
+    Single,
+    Sparring,
+    Uniform,
+    Utilities,
+    beta,
+    linear,
+    scenario,
+    simulate,
+)
+from dueling.simulate import stream
+
+ARITH = scenario("arith/linear")
+
+
+def link_of_a_reader(a, b):
+    return 0.5 + (a - b) ** 3 / 2
+
+
+RANDOM = Utilities([0.8, 0.5, 0.3], link_of_a_reader, beta(5), name="random")
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return plain(RANDOM, MultiSBM(Ten), T=60, runs=9, realised=True)
+
+
+# However the runs are spread
+
+
+@pytest.mark.parametrize("chunk", [1, 7, 9, 100, None])
+@pytest.mark.parametrize("workers", [1, 2, 8])
+def test_workers_and_chunks_do_not_matter(alone, workers, chunk):
+    spread = simulate(
+        RANDOM, MultiSBM(Ten), 60, 9, realised=True, compiled=False, workers=workers, chunk=chunk
+    )
+    assert same(spread, alone) and spread.about == alone.about
+
+
+@pytest.mark.parametrize("workers", [2, 8])
+def test_compiled_threads_do_not_matter(workers):
+    want = plain("arith/linear", Uniform(), T=500, runs=9)
+    assert same(simulate("arith/linear", Uniform(), 500, 9, workers=workers, chunk=1), want)
+
+
+def notebook(machine):
+    """The class as if a notebook's cell defined it: sent to processes by value."""
+    return type("Cell", (machine,), {"__module__": "__main__"})
+
+
+def test_processes_give_the_same_bits(alone):
+    want = plain("arith/linear", Uniform(), T=60, runs=9)
+    with joblib.parallel_config(backend="loky"):
+        assert same(simulate("arith/linear", Uniform(), 60, 9, workers=2, chunk=2), want)
+        cell = MultiSBM(notebook(Ten))
+        spread = simulate(RANDOM, cell, 60, 9, realised=True, compiled=False, workers=2, chunk=4)
+    own = plain(RANDOM, cell, T=60, runs=9, realised=True)
+    assert same(spread, own) and np.array_equal(spread.plays, alone.plays)
+
+
+def test_a_cluster_of_two_processes_gives_the_same_bits(alone):
+    distributed = pytest.importorskip("distributed")
+    want = plain("arith/linear", Uniform(), T=60, runs=9)
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
+    with (
+        distributed.LocalCluster(**options, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+        joblib.parallel_config(backend="dask"),
+    ):
+        assert len(set(client.run(os.getpid).values()) | {os.getpid()}) == 3
+        assert same(simulate("arith/linear", Uniform(), 60, 9, chunk=2), want)
+        spread = simulate(RANDOM, MultiSBM(Ten), 60, 9, realised=True, compiled=False, chunk=4)
+    assert same(spread, alone)
+
+
+# Streams
+
+
+@pytest.mark.parametrize("algorithm", ["Sparring", "Doubler", "BTMB", Uniform()], ids=str)
+def test_a_run_does_not_depend_on_how_many_there_are(algorithm):
+    few, many = (plain("geom/logit", algorithm, T=50, runs=runs) for runs in (2, 5))
+    for name in few.arrays:
+        assert np.array_equal(few.arrays[name], many.arrays[name][:2])
+    assert not np.array_equal(many.plays[0], many.plays[1])
+
+
+def test_a_run_is_the_stream_of_its_scenario_and_number():
+    """The documented recipe, by hand: SeedSequence(seed, spawn_key=(crc32(name), run))."""
+    key = (0x5BD4F1FD, 3)
+    from zlib import crc32
+
+    key = (crc32(b"arith/linear"), 3)
+    rng = np.random.default_rng(np.random.SeedSequence(77, spawn_key=key))
+    p = rng.permutation(6)
+    plays = np.zeros((2, 6, 6), int)
+    for _ in range(30):
+        x, y = int(rng.random() * 6), int(rng.random() * 6)
+        plays[int(rng.random() < ARITH.P[p[x], p[y]]), p[x], p[y]] += 1
+    assert np.array_equal(plain("arith/linear", Uniform(), 30, 4, seed=77).plays[3], plays)
+
+
+def test_the_streams_of_the_book_stay_as_they_are():
+    """A change here changes every stored result."""
+    draws = stream(ARITH, ALGORITHMS["IF"], 2014, 0).random(2)
+    assert draws.tolist() == STREAM
+
+
+STREAM = [0.0, 0.0]
+
+
+def recorded(algorithm, common):
+    """The permutations that the runs of an algorithm meet."""
+    seen = []
+
+    class Spied(Preferences):
+        def game(self, T, checkpoints, rng, permute=True):
+            game, p = super().game(T, checkpoints, rng, permute)
+            seen.append(p.tolist())
+            return game, p
+
+    plain(Spied(ARITH.P, "spied"), algorithm, T=5, runs=6, common=common)
+    return seen[1:]  # the first one is the rehearsal
+
+
+def test_common_random_numbers_give_all_algorithms_the_same_arms():
+    one, two = recorded(Uniform(), True), recorded(Sparring(UCB), True)
+    assert one == two and len({tuple(p) for p in one}) > 3
+    assert recorded(Uniform(), False) != recorded(Sparring(UCB), False)
+    assert recorded(Uniform(), False) != one
+
+
+def test_common_random_numbers_are_the_same_uniforms():
+    """Two names for one algorithm: equal bits with common numbers, others without."""
+    one, two = Doubler(UCB, alpha=1.0), Doubler(UCB, alpha=1)
+    two.name = "another name"
+    assert same(plain("YJ", one), plain("YJ", two))
+    assert not same(plain("YJ", one, common=False), plain("YJ", two, common=False))
+
+
+def test_scenario_and_seed_choose_the_stream():
+    P = ARITH.P
+    one, two = (plain(Preferences(P, name), Uniform()) for name in ("a", "b"))
+    assert not same(one, two)
+    assert not same(plain("YJ", Uniform()), plain("YJ", Uniform(), seed=1))
+
+
+def test_arms_are_permuted_uniformly_or_not_at_all():
+    P = np.full((3, 3), 0.5)
+    first = plain(Preferences(P), MultiSBM(UCB, ties="first"), T=1, runs=600)
+    counts = first.advances.sum(axis=0)
+    assert abs(counts - 200).max() < 5 * (600 * 2 / 9) ** 0.5
+    fixed = plain(Preferences(P), MultiSBM(UCB, ties="first"), T=1, runs=5, permute=False)
+    assert fixed.advances.tolist() == [[1, 0, 0]] * 5
+
+
+# Checkpoints and regrets
+
+
+@pytest.mark.parametrize("algorithm", ["Sparring", "Doubler", "IF", "BTMB"])
+def test_values_do_not_depend_on_the_other_checkpoints(algorithm):
+    every = plain("arith/natural", algorithm, T=70, checkpoints=range(1, 71), realised=True)
+    some = plain("arith/natural", algorithm, T=70, checkpoints=[3, 20, 70], realised=True)
+    assert np.array_equal(every.regret[:, [2, 19, 69]], some.regret)
+    assert np.allclose(every.realised[:, [2, 19, 69]], some.realised)
+    assert np.array_equal(every.plays, some.plays)
+
+
+def test_default_checkpoints_double_and_end_at_T():
+    assert plain("YJ", "IF", T=20).checkpoints.tolist() == [1, 2, 4, 8, 16, 20]
+    assert plain("YJ", "IF", T=16).checkpoints.tolist() == [1, 2, 4, 8, 16]
+    assert plain("YJ", "IF", T=1).checkpoints.tolist() == [1]
+
+
+@pytest.mark.parametrize("regret", ["average", "choice", "preference"])
+def test_the_curve_is_the_table_over_the_plays(regret):
+    result = plain("geom/natural", "Sparring", T=200, regret=regret)
+    table = scenario("geom/natural").table(regret)
+    want = (result.plays.sum(axis=1) * table).sum(axis=(1, 2))
+    assert np.allclose(result.regret[:, -1], want) and result.about["regret"] == regret
+
+
+def test_all_algorithms_of_the_paper_are_there_by_name():
+    assert list(ALGORITHMS) == ["Sparring", "MultiSBM", "Doubler", "IF", "BTMB"]
+    names = [str(a) for a in ALGORITHMS.values()]
+    assert names[:3] == [f"{r}(UCB, alpha=3)" for r in ("Sparring", "MultiSBM", "Doubler")]
+    for name in ALGORITHMS:
+        assert plain("YJ", name, T=30, runs=1).plays.sum() == 30
+
+
+def test_a_cardinal_bandit_is_simulated_too():
+    result = plain(Cardinal([0.2, 0.8]), Single(UCB, alpha=1.0), T=400, runs=5)
+    assert (result.plays[:, :, 1].sum(axis=1) > 250).all()
+    assert result.about["regret"] == "cardinal"
+
+
+# The bar and Ctrl-C
+
+
+def test_the_bar_is_silent_unless_asked(capfd):
+    plain("YJ", Uniform())
+    plain("YJ", Uniform(), progress=False)
+    assert capfd.readouterr().err == ""
+    plain("YJ", Uniform(), progress=True)
+    assert "3/3" in capfd.readouterr().err
+
+
+LONG = """
+import threading, dueling
+from dueling import simulate, Uniform
+simulate("YJ", Uniform(), 10, 2)
+print("ready", flush=True)
+try:
+    simulate("YJ", Uniform(), 10**6, 10**5, workers=2)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    raise
+"""
+
+
+def test_ctrl_c_stops_at_once_and_leaves_no_process():
+    with subprocess.Popen(
+        [sys.executable, "-c", LONG],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        out, err = process.communicate(timeout=30)
+        took = time.monotonic() - start
+    assert out == "interrupted\n" and err.rstrip().endswith("KeyboardInterrupt")
+    assert process.returncode == -signal.SIGINT and took < 5
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+def test_linear_is_the_default_link():
+    assert Utilities([0.5, 0.4]).link is linear
