@@ -108,7 +108,7 @@ def tail_B2(s, g: float, T: float, alpha: float) -> Any:
 def tail_printed(s, g: float, T: float, alpha: float) -> Any:
     r"""Lemma 2.2 as printed: :math:`\frac2\alpha(s/2)^{-\alpha}` for :math:`s\ge4\alpha\ln T/g^2`.
 
-    True for alpha >= 1; false for alpha < 2/7 and, for suitable T and g, below 0.854.
+    True exactly for alpha >= (2 + sqrt 2)/4, about 0.854; below, it fails for suitable T and g.
     """
     _check(g=g, T=T, alpha=alpha)
     s = np.asarray(s, dtype=float)

@@ -76,7 +76,8 @@ class Points(Arms):
                 value += c[j] * self.points[k, j]
             if value > best:
                 best, at = value, k
-        x[:] = self.points[at]
+        for j in range(self.d):
+            x[j] = self.points[at, j]
 
     def vertices(self) -> np.ndarray:
         """All arms."""
@@ -243,8 +244,8 @@ class Simplex(Arms):
         for j in range(self.d):
             if c[j] > c[at]:
                 at = j
-        x[:] = 0.0
-        x[at] = 1.0
+        for j in range(self.d):
+            x[j] = 1.0 if j == at else 0.0
 
     def vertices(self) -> np.ndarray:
         """The unit vectors."""
@@ -333,7 +334,7 @@ def regret_bound(ball: int, n: int, T: int, delta: float, gap: float | None = No
 
 
 def doubler_machine(ball: int, n: int, gap: float | None = None, cap: float = 0.5):
-    r"""The function B of Theorem D for ConfidenceBall in epochs, as :func:`dueling.bounds.doubler` takes it.
+    r"""The function B of Theorem D for ConfidenceBall, for :func:`dueling.bounds.doubler`.
 
     For m rounds with the :math:`\delta_i` of their epoch: the bound of :func:`regret_bound` for
     half the gap, plus :math:`\delta_im` times ``cap`` for the failure; never above m times ``cap``.
@@ -350,6 +351,21 @@ def doubler_machine(ball: int, n: int, gap: float | None = None, cap: float = 0.
 
 
 # --- machines -------------------------------------------------------------------------------------
+
+
+@compilable
+def put(source, target):
+    """Copy a vector, number by number."""
+    for j in range(len(target)):
+        target[j] = source[j]
+
+
+@compilable
+def put_table(source, target):
+    """Copy a table, number by number."""
+    for i in range(target.shape[0]):
+        for j in range(target.shape[1]):
+            target[i, j] = source[i, j]
 
 
 @cache
@@ -397,9 +413,10 @@ class ConfidenceBall:
 
     def reset(self):
         """Forget all rewards; the next epoch begins."""
-        self.A[:] = self.A1
-        self.R[:] = self.R1
-        self.total[:] = 0.0
+        put_table(self.A1, self.A)
+        put_table(self.R1, self.R)
+        for j in range(self.N):
+            self.total[j] = 0.0
         self.t = 1
         self.epoch += 1
         if self.per_epoch:
@@ -411,14 +428,15 @@ class ConfidenceBall:
 
     def estimate(self):
         """Least squares: mean = R^T R total."""
-        for i in range(self.n):
-            self.g[i] = 0.0
-            for j in range(self.N):
-                self.g[i] += self.R[i, j] * self.total[j]
+        R, mean, total = self.R, self.mean, self.total
         for j in range(self.N):
-            self.mean[j] = 0.0
-            for i in range(self.n):
-                self.mean[j] += self.R[i, j] * self.g[i]
+            mean[j] = 0.0
+        for i in range(self.n):
+            along = 0.0
+            for j in range(self.N):
+                along += R[i, j] * total[j]
+            for j in range(self.N):
+                mean[j] += along * R[i, j]
 
     def feedback(self, u):
         """Enter the reward u of the arm just played."""
@@ -426,36 +444,41 @@ class ConfidenceBall:
 
     def enter(self, u):
         """The sums, the rank-one change of R, and now and then its correction."""
-        g, h, R = self.g, self.h, self.R
-        self.lift(self.arm, h)
+        A, total, c = self.A, self.total, self.c
+        self.lift(self.arm, c)
         for j in range(self.N):
-            self.total[j] += u * h[j]
+            total[j] += u * c[j]
             for k in range(self.N):
-                self.A[j, k] += h[j] * h[k]
-        square = 0.0
-        for i in range(self.n):
-            g[i] = 0.0
-            for j in range(self.N):
-                g[i] += R[i, j] * h[j]
-            square += g[i] * g[i]
-        s = sqrt(1 + square)
-        for j in range(self.N):
-            h[j] = 0.0
-            for i in range(self.n):
-                h[j] += R[i, j] * g[i]
-            h[j] /= s + s * s
-        for i in range(self.n):
-            for j in range(self.N):
-                R[i, j] -= g[i] * h[j]
+                A[j, k] += c[j] * c[k]
+        self.shrink()
         self.t += 1
         if self.t % (REFRESH * self.n) == 0:
             self.refresh()
 
-    def lift(self, x, h):
-        """Write (x, 1) into h."""
+    def shrink(self):
+        """R becomes (I - gamma g g^T) R for the lifted arm in c."""
+        R, c, g, h = self.R, self.c, self.g, self.h
+        for j in range(self.N):
+            h[j] = 0.0
+        square = 0.0
+        for i in range(self.n):
+            g[i] = 0.0
+            for j in range(self.N):
+                g[i] += R[i, j] * c[j]
+            for j in range(self.N):
+                h[j] += g[i] * R[i, j]
+            square += g[i] * g[i]
+        s = sqrt(1 + square)
+        for i in range(self.n):
+            step = g[i] / (s + s * s)
+            for j in range(self.N):
+                R[i, j] -= step * h[j]
+
+    def lift(self, x, c):
+        """Write (x, 1) into c."""
         for j in range(self.d):
-            h[j] = x[j]
-        h[self.d] = 1.0
+            c[j] = x[j]
+        c[self.d] = 1.0
 
     def refresh(self):
         """One Newton step towards R A R^T = I; it keeps R's rotation."""
@@ -467,7 +490,7 @@ class ConfidenceBall:
                 self.AR[i, j] = 0.0
                 for k in range(self.n):
                     self.AR[i, j] -= self.E[i, k] * self.R[k, j] / 2
-        self.R[:] = self.AR
+        put_table(self.AR, self.R)
 
     def whiten(self, M):
         """Write R M R^T into E."""
@@ -521,19 +544,20 @@ class ConfidenceBall1(ConfidenceBall):
     def advance(self):
         """The arm of the best vertex; ties go to the first."""
         self.estimate()
+        R, mean, c, x = self.R, self.mean, self.c, self.x
         width, best = sqrt(self.n * self.spread()), -inf
         for i in range(self.n):
             for side in range(2):
                 step = width if side == 0 else -width
                 for j in range(self.N):
-                    self.c[j] = self.mean[j] + step * self.R[i, j]
-                self.argmax(self.c, self.x)
-                value = self.c[self.d]
+                    c[j] = mean[j] + step * R[i, j]
+                self.argmax(c, x)
+                value = c[self.d]
                 for j in range(self.d):
-                    value += self.c[j] * self.x[j]
+                    value += c[j] * x[j]
                 if value > best:
                     best = value
-                    self.arm[:] = self.x
+                    put(x, self.arm)
         return self.arm
 
     def outside(self, theta):
@@ -633,7 +657,7 @@ class OnVertices(ConfidenceBall2):
             value += width * sqrt(square)
             if value > best:
                 best = value
-                self.arm[:] = self.corners[k]
+                put(self.corners[k], self.arm)
         return self.arm
 
 
@@ -761,7 +785,7 @@ def eigen(E, Q):
             on += E[i, i] * E[i, i]
             for j in range(i):
                 off += E[i, j] * E[i, j]
-        if off <= 1e-30 * on:
+        if off <= 1e-24 * on:
             break
         for i in range(n):
             for j in range(i + 1, n):
@@ -799,8 +823,9 @@ class LinearGame:
     r"""A dueling game over the arms of X with utilities <mu, x> + offset, known only to itself.
 
     ``lost[0]`` and ``lost[1]`` sum the gaps :math:`\Delta_{x_t}` of the left and
-    :math:`\Delta_{y_t}` of the right arms; ``history`` keeps them at the checkpoints. ``K`` is the
-    set of arms, in the place of the number of arms of a finite game.
+    :math:`\Delta_{y_t}` of the right arms, ``lost[2]`` counts the right arms that were not optimal;
+    ``history`` keeps them at the checkpoints. ``K`` is the set of arms, in the place of the number
+    of arms of a finite game.
     """
 
     __slots__ = ("K", "__dict__")  # the set of arms is invisible to the compiler
@@ -809,9 +834,9 @@ class LinearGame:
         self.K, self.mu, self.offset, self.rng = X, mu, offset, rng
         self.d, self.T, self.t, self.link = X.d, T, 0, link
         self.top = float(X.best(mu) @ mu + offset)
-        self.lost = np.zeros(2)
+        self.lost = np.zeros(3)
         self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
-        self.history = np.zeros((len(checkpoints), 2))
+        self.history = np.zeros((len(checkpoints), 3))
 
     def on(self):
         """Whether a round is left."""
@@ -838,6 +863,7 @@ class LinearGame:
         b = int(self.rng.random() < p)
         self.lost[0] += self.top - u
         self.lost[1] += self.top - v
+        self.lost[2] += self.top - v > TOLERANCE
         self.t += 1
         if self.t == self.due:
             self.record()
@@ -845,7 +871,7 @@ class LinearGame:
 
     def record(self):
         """Copy the sums into the history."""
-        self.history[self.passed] = self.lost
+        put(self.lost, self.history[self.passed])
         self.passed += 1
         self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
 
@@ -934,10 +960,11 @@ class LinearUtilities:
         return LinearGame(self.X, self.mu, self.offset, self.link, T, checkpoints, rng), None
 
     def measure(self, game: LinearGame, p, regret: str | None = None) -> dict:
-        """Regret at the checkpoints, and the shares of the left and of the right arm in it."""
+        """Regret at the checkpoints, its left and right shares, and the right's worse arms."""
         checks.one_of("regret", regret or "average", self.regrets)
         left, right = game.history[:, 0] / 2, game.history[:, 1] / 2
-        return {"regret": left + right, "left": left, "right": right}
+        worse = game.history[:, 2].astype(int)
+        return {"regret": left + right, "left": left, "right": right, "worse": worse}
 
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""
@@ -982,8 +1009,7 @@ class AverageArm:
 
     def start(self, x):
         """L becomes a singleton of X (the argument, an arm's number, says nothing here)."""
-        self.mean[:] = self.first
-        self.total[:] = 0.0
+        put(self.first, self.mean)
         self.noted = 0
 
     def draw(self):
@@ -994,13 +1020,12 @@ class AverageArm:
         """Add y to the next epoch's average."""
         self.noted += 1
         for j in range(len(y)):
-            self.total[j] += y[j]
+            self.total[j] = y[j] + (self.total[j] if self.noted > 1 else 0.0)
 
     def renew(self):
         """The average becomes that of the arms noted since the last call."""
         for j in range(len(self.total)):
             self.mean[j] = self.total[j] / self.noted
-        self.total[:] = 0.0
         self.noted = 0
 
 
@@ -1020,7 +1045,7 @@ class History:
 
     def start(self, x):
         """L becomes a singleton of X (the argument, an arm's number, says nothing here)."""
-        self.arms[0] = self.first
+        put(self.first, self.arms[0])
         self.counts[0] = self.size = self.stored = 1
         self.storing = self.noted = 0
 
@@ -1039,7 +1064,7 @@ class History:
         """Put y into the next epoch's list."""
         k = self.find(y) if self.merge else self.storing
         if k == self.storing:
-            self.next[k] = y
+            put(y, self.next[k])
             self.noting[k] = 0
             self.storing += 1
         self.noting[k] += 1
@@ -1060,8 +1085,9 @@ class History:
     def renew(self):
         """L becomes the multiset of the arms noted since the last call."""
         self.stored, self.size = self.storing, self.noted
-        self.arms[: self.stored] = self.next[: self.stored]
-        self.counts[: self.stored] = self.noting[: self.stored]
+        for k in range(self.stored):
+            put(self.next[k], self.arms[k])
+            self.counts[k] = self.noting[k]
         self.most = max(self.most, self.stored)
         self.storing = self.noted = 0
 

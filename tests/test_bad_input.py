@@ -364,9 +364,7 @@ def test_a_field_that_changes_its_kind():
             "regret is 'preference'",
         ),
         (
-            lambda: simulate(
-                Preferences([[0.5, 0.4, 0.6], [0.6, 0.5, 0.4], [0.4, 0.6, 0.5]]), "IF"
-            ),
+            lambda: simulate(Preferences(np.array(CYCLE, float)), "IF"),
             "has no Condorcet winner",
         ),
     ],

@@ -17,8 +17,9 @@ def slow_if(K, duel, rounds, version, scale, delta):
     """IF (Yue, Broder, Kleinberg, Joachims 2012). ``duel(x, y)`` is True when y wins.
 
     The candidate meets the remaining arms round-robin. After a full round, arms that it beats with
-    confidence go; if one beats it with confidence, that arm (the surest) becomes the candidate, in
-    IF2 after all arms that look worse than the old candidate have gone; all estimates are renewed.
+    confidence go; if one beats it with confidence, that arm (the surest, then the first) becomes
+    the candidate, in IF2 after all arms that look worse than the old candidate have gone; all
+    estimates are renewed.
     """
     hat, rivals, won, played = 0, list(range(1, K)), {}, []
 
@@ -80,9 +81,10 @@ def slow_btmb(K, duel, draw, rounds, scale, gamma, delta, self_duels):
 
 
 def table(K, seed):
-    """A random antisymmetric table with clear preferences, ties among them."""
+    """A random antisymmetric table with sure outcomes, or one whose later arms are better."""
     rng = np.random.default_rng([seed, K])
-    upper = np.triu(rng.choice([0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0], (K, K)), 1)
+    values = [0.75, 0.8, 0.85, 0.45] if seed % 3 == 0 else [0.0, 0.1, 0.3, 0.5, 0.8, 0.95, 1.0]
+    upper = np.triu(rng.choice(values, (K, K)), 1)
     return upper + np.tril(1 - upper.T, -1) + np.eye(K) / 2
 
 

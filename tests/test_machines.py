@@ -7,9 +7,10 @@ import pytest
 from conftest import TWO, every_path, new_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import brentq
 from scipy.stats import beta, chisquare
 
-from dueling import UCB, Thompson
+from dueling import UCB, Exp3, ExploreThenCommit, SuccessiveElimination, Thompson, TsallisINF
 from dueling.reductions import multisbm
 
 SURE = 1e-5  # the level of each chi-square test; seeds are fixed
@@ -127,7 +128,7 @@ def test_first_index_ties_draw_nothing_and_go_up():
         S.feedback(0)
 
 
-@pytest.mark.parametrize("machine", [UCB, Thompson])
+@pytest.mark.parametrize("machine", [UCB, Thompson, Exp3, TsallisINF])
 def test_reset_forgets_everything(machine):
     S, fresh = new(machine, 3), new(machine, 3)
     rng = np.random.default_rng(5)
@@ -136,7 +137,7 @@ def test_reset_forgets_everything(machine):
         S.feedback(rng.random())
     S.reset()
     for name, value in vars(fresh).items():
-        if name not in ("rng", "x"):
+        if name not in ("rng", "x", "p"):  # x and p are set by every advance
             assert np.array_equal(getattr(S, name), value), name
 
 
@@ -159,3 +160,80 @@ def test_thompson_plays_an_arm_with_its_posterior_chance_of_being_best():
     ]
     seen = np.bincount([S.advance() for _ in range(6000)], minlength=3)
     assert chisquare(seen, 6000 * np.array(chance) / sum(chance)).pvalue > SURE
+
+
+# The other machines, each decision against the formula read off the whole history
+
+
+def exp3(L, t):
+    weights = np.exp(-sqrt(log(len(L)) / (len(L) * t)) * (L - L.min()))
+    return weights / weights.sum()
+
+
+def tsallis(L, t):
+    def p(z):
+        return 4 / (2 / sqrt(t) * (L - z)) ** 2
+
+    top = L.min()
+    return p(brentq(lambda z: p(z).sum() - 1, top - 2 * sqrt(len(L) * t), top - 1e-9, xtol=1e-14))
+
+
+@pytest.mark.parametrize("machine, formula", [(Exp3, exp3), (TsallisINF, tsallis)])
+def test_adversarial_machines_follow_their_weights(machine, formula):
+    S, rng, L = new(machine, 3), np.random.default_rng(4), np.zeros(3)
+    for t in range(1, 200):
+        x = S.advance()
+        assert np.allclose(S.p, formula(L, t), atol=1e-9) and S.p.sum() == pytest.approx(1)
+        u = rng.random() * (0.9, 0.6, 0.3)[x]
+        L[x] += (1 - u) / formula(L, t)[x]
+        S.feedback(u)
+
+
+@pytest.mark.parametrize("machine", [Exp3, TsallisINF])
+def test_adversarial_machines_draw_from_their_weights(machine):
+    S = new(machine, 3, seed=9)
+    S.loss[:], S.t = (1.0, 2.5, 4.0), 6
+    seen = np.bincount([S.advance() for _ in range(5000)], minlength=3)
+    assert chisquare(seen, 5000 * S.p).pvalue > SURE
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_successive_elimination_sweeps_and_drops(seed):
+    K, T, rng = 4, 50, np.random.default_rng(seed)
+    S, left, rewards = new(SuccessiveElimination, K, horizon=T), list(range(K)), {}
+    while len(left) > 1 and sum(map(len, rewards.values())) < 3000:
+        for x in left:
+            assert S.advance() == x
+            u = float(rng.random() < (0.95, 0.6, 0.3, 0.05)[x])
+            S.feedback(u)
+            rewards.setdefault(x, []).append(u)
+        c = sqrt(log(2 * K * T**2) / (2 * len(rewards[left[0]])))
+        best = max(np.mean(rewards[x]) for x in left)
+        left = [x for x in left if not np.mean(rewards[x]) + c < best - c]
+    assert left == [0] and S.advance() == 0
+    S.reset()
+    assert S.alive.all() and S.advance() == 0
+
+
+@pytest.mark.parametrize("first, order", [(0, [0, 1, 2]), (2, [2, 0, 1]), (4, [1, 2, 0])])
+def test_explore_then_commit(first, order):
+    S = new(ExploreThenCommit, 3, rounds=2, first=first)
+    played = []
+    for t in range(12):
+        played.append(S.advance())
+        S.feedback(float(played[-1] == 1 and t < 6))
+    assert played == [*order, *order, *[1] * 6]
+
+
+def test_the_commitment_of_equal_arms_is_uniform():
+    def play(coins):
+        S = ExploreThenCommit(3, coins, rounds=1)
+        for u in (0.5, 0.2, 0.5):
+            S.advance()
+            S.feedback(u)
+        return S.advance()
+
+    chance = dict.fromkeys(range(3), 0)
+    for p, x in every_path(play):
+        chance[x] += p
+    assert chance == {0: 1 / 2, 1: 0, 2: 1 / 2}

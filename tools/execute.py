@@ -250,7 +250,7 @@ def measured() -> Iterator[dict[str, Any]]:
     done = threading.Event()
 
     def sample() -> None:
-        while not done.wait(0.2):
+        while not done.wait(1.0):
             used = 0
             for child in psutil.Process().children(recursive=True):
                 with suppress(psutil.Error):
