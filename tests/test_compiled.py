@@ -92,16 +92,8 @@ def test_a_readers_machine_runs_compiled_in_every_reduction(reduction):
     assert same(*both(reduction(Ten)))
 
 
-@pytest.mark.parametrize(
-    "algorithm",
-    [
-        MultiSBM(Thompson),
-        Sparring(UCB, right=Thompson),
-    ],
-    ids=str,
-)
-def test_thompson_compiled_is_plain(algorithm):
-    assert same(*both(algorithm))
+def test_thompson_compiled_is_plain():
+    assert same(*both(MultiSBM(Thompson)))
 
 
 BASELINES = [

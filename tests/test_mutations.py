@@ -285,5 +285,5 @@ def test_an_unchanged_copy_is_not_caught(tmp_path, monkeypatch):
     package = mutant(
         tmp_path, monkeypatch, "reductions.py", "import numpy as np", "import numpy as np "
     )
-    for check in CHECKS:
+    for check in (doubler_law, ucb_index, better_arm_wins, btmb_duels):
         check(package)

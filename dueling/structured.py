@@ -19,6 +19,7 @@ from scipy.spatial import HalfspaceIntersection, QhullError
 
 from . import checks
 from .algorithm import Single, label
+from .bounds import epochs
 from .compiled import compilable
 from .reductions import Doubler
 
@@ -333,21 +334,29 @@ def regret_bound(ball: int, n: int, T: int, delta: float, gap: float | None = No
     return sqrt(T * squares) if gap is None else squares / gap
 
 
-def doubler_machine(ball: int, n: int, gap: float | None = None, cap: float = 0.5):
-    r"""The function B of Theorem D for ConfidenceBall, for :func:`dueling.bounds.doubler`.
+def epoch_bound(ball: int, n: int, i: int, gap: float | None = None, cap: float = 0.5) -> float:
+    r"""The function B of Theorem D at :math:`m=2^i`: expected regret of ConfidenceBall in epoch i.
 
-    For m rounds with the :math:`\delta_i` of their epoch: the bound of :func:`regret_bound` for
-    half the gap, plus :math:`\delta_im` times ``cap`` for the failure; never above m times ``cap``.
+    :func:`regret_bound` with :math:`\delta_i` and half the gap, plus :math:`\delta_im` times ``cap``
+    for the failure; never above m times ``cap``, the largest regret of m rounds.
     """
+    m, delta = 2**i, delta_of_epoch(i, n)
+    known = regret_bound(ball, n, m, delta, None if gap is None else gap / 2)
+    return min(m * cap, known + delta * m * cap)
 
-    def B(m: int) -> float:
-        if m < 1:
-            return 0.0
-        delta = delta_of_epoch(max(1, (m - 1).bit_length()), n)
-        known = regret_bound(ball, n, m, delta, None if gap is None else gap / 2)
-        return min(m * cap, known + delta * m * cap)
 
-    return B
+def doubler_bound(ball: int, n: int, T: int, gap: float | None = None, cap: float = 0.5) -> float:
+    r"""Expected regret of Doubler over ConfidenceBall: Theorem D with B of :func:`epoch_bound`.
+
+    The last, incomplete epoch of Z rounds costs the right arm at most min(Z cap, B of that epoch).
+    """
+    k, Z = epochs(T)
+
+    def B(i):
+        return epoch_bound(ball, n, i, gap, cap)
+
+    full = 3 * sum(B(i) for i in range(1, k))
+    return 2 * cap + full + (1 + Z / 2**k) * B(k) + min(Z * cap, B(k + 1))
 
 
 # --- machines -------------------------------------------------------------------------------------
@@ -726,16 +735,15 @@ class OnEllipsoid(ConfidenceBall2):
             if self.theta[m] > self.theta[top]:
                 top = m
             value += self.mean[m] * (self.c[m] + 2 * gamma * self.M[m, self.d])
-        lam = secular(self.theta, self.h, top)
-        square = 0.0
+        s, square = secular(self.theta, self.h, top), 0.0
         for m in range(self.n):
-            self.y[m] = self.h[m] / (lam - self.theta[m])
+            self.y[m] = self.h[m] / (s + (self.theta[top] - self.theta[m]))
             value += self.h[m] * self.y[m]
             square += self.y[m] * self.y[m]
         if square < 1:  # the hard case: what is missing goes along the top direction
             rest = sqrt(1 - square + self.y[top] * self.y[top])
             self.y[top] = rest if self.y[top] >= 0 else -rest
-        return value + lam
+        return value + self.theta[top] + s
 
     def value(self, width):
         """The value nu_0 + |v| at nu = M^T (mean + width R^T y)."""
@@ -755,24 +763,25 @@ class OnEllipsoid(ConfidenceBall2):
 
 @compilable
 def secular(theta, c, top):
-    r"""The root :math:`\lambda\ge\theta_{top}` of :math:`\sum_mc_m^2/(\lambda-\theta_m)^2=1`.
+    r"""The root s >= 0 of :math:`\sum_mc_m^2/(s+\theta_{top}-\theta_m)^2=1`, top the largest.
 
     Newton's method on the concave function :math:`1/\sqrt{\cdot}-1`, from the left; where the sum
     is below 1 already next to the pole (the hard case), the pole's neighbour is returned.
     """
-    tiny = 1e-15 * (1 + abs(theta[top]))
-    lam = theta[top] + max(abs(c[top]), tiny)
+    s = 1e-18 * (1 + abs(theta[top]))
+    for m in range(len(theta)):
+        s = max(s, abs(c[m]) - (theta[top] - theta[m]))
     for _ in range(100):
         F, G = 0.0, 0.0
         for m in range(len(theta)):
-            part = c[m] / (lam - theta[m])
+            part = c[m] / (s + (theta[top] - theta[m]))
             F += part * part
-            G += part * part / (lam - theta[m])
+            G += part * part / (s + (theta[top] - theta[m]))
         step = F * (sqrt(F) - 1) / G if F > 1 else 0.0
-        if lam + step <= lam + 1e-16 * abs(lam):
+        if step <= 1e-15 * s:
             break
-        lam += step
-    return lam
+        s += step
+    return s
 
 
 @compilable
