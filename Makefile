@@ -1,9 +1,8 @@
 # Two commands matter: `make book` and `make test`. Both set up .venv first, from the lock.
 PYTHON  ?= python3
 PROFILE ?= full
-# What pytest gets besides its configuration, and NUMBA_DISABLE_JIT=1 to run the suite uncompiled.
-PYTEST  ?= -n auto --cov --cov-report=term
-NUMBA_DISABLE_JIT ?= 0
+# What pytest gets besides its configuration; a file's tests share a worker, and its compilations.
+PYTEST  ?= -n auto --dist loadfile --cov --cov-report=term
 
 BIN    := .venv/bin
 LOCKED := .venv/locked.stamp
@@ -40,7 +39,7 @@ book: $(READY)
 	  'rm -rf _build/html && exec $(BIN)/jupyter-book build . --all -q -W -n --keep-going'
 
 test: lint
-	NUMBA_DISABLE_JIT=$(NUMBA_DISABLE_JIT) $(BIN)/python -m pytest $(PYTEST)
+	$(BIN)/python -m pytest $(PYTEST)
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -13,6 +13,7 @@ class Algorithm:
     """A named algorithm; ``play(game)`` runs its text on the game, compiled or as it stands."""
 
     text: Callable
+    needs = "play"  # what the text asks of its game
 
     def __init__(self, name: str, machine: Callable | None = None, parameters: dict | None = None):
         self.name, self.machine, self.parameters = name, machine, dict(parameters or {})
@@ -20,9 +21,10 @@ class Algorithm:
     def __repr__(self) -> str:
         return self.name
 
-    def new_machine(self, game):
+    def new_machine(self, game, other: Callable | None = None):
         """A new machine over the arms of the game, on the run's own generator."""
-        machine = self.machine(game.K, game.rng, **self.parameters)
+        given = {} if other else self.parameters
+        machine = (other or self.machine)(game.K, game.rng, **given)
         for operation in OPERATIONS:
             if not callable(getattr(machine, operation, None)):
                 raise ValueError(
@@ -42,15 +44,21 @@ class Algorithm:
         else:
             type(self).text(*self.parts(game), game)
 
-    def rehearse(self, game, is_arm: Callable) -> None:
-        """Play a short game in plain Python with guarded machines, to find mistakes early."""
+    def rehearse(self, game, is_arm: Callable, lasting: bool = True) -> None:
+        """Play a short game in plain Python with guarded machines, to find mistakes early.
+
+        With ``lasting``, as the compiler needs it, every field must keep its kind.
+        """
+        if not hasattr(game, self.needs):
+            kind = type(game).__name__
+            raise ValueError(f"algorithm is {self}; it cannot play a {kind}, the scenario's game.")
         parts = self.parts(game)
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
         before = [{n: compiled.kind(v) for n, v in compiled.fields(m).items()} for m in machines]
         type(self).text(*(_guarded(part, is_arm) for part in parts), game)
         for machine, kinds in zip(machines, before, strict=True):
             for name, value in compiled.fields(machine).items():
-                if kinds.get(name) != compiled.kind(value):
+                if lasting and kinds.get(name) != compiled.kind(value):
                     raise ValueError(
                         f"field {name!r} of {type(machine).__name__} is not of one kind throughout "
                         f"({kinds.get(name)} at first, {compiled.kind(value)} later); "
@@ -117,6 +125,7 @@ class Single(Algorithm):
     """One machine on a cardinal bandit, the game that the reductions reduce to."""
 
     text = staticmethod(mab)
+    needs = "pull"
 
     def __init__(self, machine: Callable, **parameters):
         super().__init__(label("Single", machine, parameters), machine, parameters)

@@ -1,6 +1,6 @@
 """The two elimination tournaments that the paper compares with: Interleaved Filter, Beat-the-Mean.
 
-Public codes disagree on every constant of these two, and the conclusions of Section 6 depend on
+Public codes disagree on every constant of these two, and the conclusions of Section 7 depend on
 them; so each constant is an argument whose default and source the docstring names.
 """
 

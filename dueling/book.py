@@ -75,7 +75,9 @@ def read_table(name: str) -> dict:
 
 
 #: The modules that decide what a simulation gives.
-SIMULATION = "algorithm baselines checks compiled game linear links machines reductions scenarios"
+SIMULATION = (
+    "algorithm baselines checks compiled game links machines reductions scenarios structured"
+)
 
 
 @cache

@@ -173,12 +173,16 @@ _SIMPLE[np.random.Generator] = types.npy_rng
 def _numba_type(o, name: str, value) -> types.Type:
     if kind(value) in _SIMPLE:
         return _SIMPLE[kind(value)]
-    if type(value) is np.ndarray and value.dtype.isnative and value.dtype.kind in "bif":
+    if type(value) is np.ndarray and value.dtype in (np.bool_, np.int64, np.float64):
         return types.Array(numba.from_dtype(value.dtype), value.ndim, "C")
     raise ValueError(
-        f"field {name!r} of {type(o).__name__} is a {type(value).__name__}; a compiled object holds"
-        " numbers and arrays of numbers. compiled=False runs it as plain Python."
+        f"field {name!r} of {type(o).__name__} is a {_said(value)}; a compiled object holds"
+        " numbers and arrays of bool, int64 or float64. compiled=False runs it as plain Python."
     )
+
+
+def _said(value) -> str:
+    return f"{value.dtype} array" if type(value) is np.ndarray else type(value).__name__
 
 
 _bitgen = ctypes.pythonapi.PyCapsule_GetPointer
@@ -199,7 +203,7 @@ def _words(o):
         elif type(value) is np.random.Generator:
             yield _bitgen(value.bit_generator.capsule, b"BitGenerator")
         else:
-            yield value
+            yield int(value) if kind(value) is bool else value
 
 
 def _pack(o, layout) -> bytes:
@@ -216,8 +220,9 @@ def _write_back(o, layout, block) -> None:
         return
     words, own = struct.unpack(layout.format, block), vars(o)
     for name, what in layout.numbers.items():
-        if name in own:
-            own[name] = what(words[layout.at[name]])
+        value = what(words[layout.at[name]])
+        if name in own or value != getattr(type(o), name):
+            own[name] = value
 
 
 # --- how compiled code reads and writes a block ---------------------------------------------------

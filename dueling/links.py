@@ -22,7 +22,7 @@ def linear(a, b):
     """(1 + a - b) / 2, the link of all of the paper's theorems.
 
     The paper prints (1 + v - u)/2 for the pair (u, v) next to Pr[b = 0] = phi(u, v); the two
-    together would prefer the worse arm. This is the orientation of Section 6 and of every proof.
+    together would prefer the worse arm. This is the orientation of Section 7 and of every proof.
     """
     return (1 + np.subtract(a, b)) / 2
 

@@ -118,7 +118,10 @@ class MultiSBM(Algorithm):
 
 
 class Sparring(Algorithm):
-    """Sparring over two copies of ``machine(K, rng, **parameters)``, or over two machines."""
+    """Sparring over two copies of ``machine(K, rng, **parameters)``, or with its own right machine.
+
+    ``right(K, rng)`` makes the right machine where it differs; the parameters are the left one's.
+    """
 
     text = staticmethod(sparring)
 
@@ -129,4 +132,4 @@ class Sparring(Algorithm):
     def parts(self, game) -> tuple:
         """The left and the right machine."""
         left = self.new_machine(game)
-        return left, self.right(game.K, game.rng) if self.right else self.new_machine(game)
+        return left, self.new_machine(game, self.right)

@@ -1,4 +1,4 @@
-"""The games of Section 6 as data, and how a reader states a game of their own."""
+"""The games of Section 7 as data, and how a reader states a game of their own."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ import numpy as np
 from . import checks, links
 from .game import Bandit, Game
 
-#: The five utility vectors of Section 6, arms A..F.
+#: The five utility vectors of Section 7, arms A..F.
 UTILITIES = {
     "1good": (0.8, 0.2, 0.2, 0.2, 0.2, 0.2),
     "2good": (0.8, 0.7, 0.2, 0.2, 0.2, 0.2),
@@ -15,10 +15,10 @@ UTILITIES = {
     "arith": (0.8, 0.7, 0.575, 0.45, 0.325, 0.2),
     "geom": (0.8, 0.7, 0.512, 0.374, 0.274, 0.2),
 }
-#: The three links of Section 6.
+#: The three links of Section 7.
 LINKS = {"linear": links.linear, "natural": links.natural, "logit": links.logit}
 
-#: The table epsilon of Section 6 as printed, arms A..F: not antisymmetric at (B, D), 0 at (D, F).
+#: The table epsilon of Section 7 as printed, arms A..F: not antisymmetric at (B, D), 0 at (D, F).
 YJ_PRINTED = np.array(
     [
         [0.00, 0.05, 0.05, 0.04, 0.11, 0.11],
@@ -40,7 +40,7 @@ YJ_REPAIRS = {
 class Preferences:
     """A dueling game given by P[x, y] = Pr[b = 1 | x, y], the chance that the right arm y wins.
 
-    The best arm is the Condorcet winner, and regret is the one of Section 6 (YJ):
+    The best arm is the Condorcet winner, and regret is the one of Section 7 (YJ):
     (eps[x*, x] + eps[x*, y]) / 2 with eps[x*, x] = P[x, x*] - 1/2. A table with a position bias,
     P + P^T != 1, must be asked for with ``biased=True``.
     """
@@ -100,7 +100,7 @@ class Utilities(Preferences):
 
     * ``average``: :math:`\mu(x^*) - (\mu(x) + \mu(y))/2` (Section 2, the default);
     * ``choice``: :math:`\mu(x^*) - E[u\,\phi(u, v) + v\,\phi(v, u)]` (Section 2);
-    * ``preference``: as in Section 6.
+    * ``preference``: as in Section 7.
     """
 
     regrets = ("average", "choice", "preference")
@@ -195,7 +195,7 @@ def yj(repair: str = "upper", name: str = "YJ") -> Preferences:
     return Preferences(0.5 - eps, name)  # P[x, y]: the right arm y beats x
 
 
-#: The names of the 16 scenarios of Section 6.
+#: The names of the 16 scenarios of Section 7.
 NAMES = (*(f"{u}/{link}" for link in LINKS for u in UTILITIES), "YJ")
 
 

@@ -15,7 +15,7 @@ from .reductions import Doubler, MultiSBM, Sparring
 from .results import Result, provenance
 from .scenarios import scenario as named_scenario
 
-#: The five algorithms of Section 6 under the defaults of this edition.
+#: The five algorithms of Section 7 under the defaults of this edition.
 ALGORITHMS = {
     "Sparring": Sparring(UCB, alpha=3.0),
     "MultiSBM": MultiSBM(UCB, alpha=3.0),
@@ -79,7 +79,11 @@ def simulate(
     regret = checks.one_of("regret", regret or scenario.regrets[0], scenario.regrets)
     if realised and not hasattr(scenario, "realised"):
         raise ValueError(f"realised is True; {scenario} has no utilities to draw.")
-    rehearse(scenario, algorithm, T)
+    if realised and regret not in ("average", "choice"):
+        raise ValueError(f"regret is {regret!r}; realised regret is 'average' or 'choice'.")
+    if hasattr(scenario, "table"):
+        scenario.table(regret)  # a table without a best arm is refused here
+    rehearse(scenario, algorithm, T, compiled)
     setting = (scenario, algorithm, T, seed, rounds, regret, realised, permute, common, compiled)
     tasks = [range(r, min(r + chunk, runs)) for r in range(0, runs, chunk)]
     # the bar must not write into notebooks: by default it shows on a terminal only
@@ -111,14 +115,25 @@ def stream(scenario, algorithm, seed: int, run: int, common: bool = True, purpos
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def rehearse(scenario, algorithm: Algorithm, T: int) -> None:
-    """Play a few rounds in plain Python with guarded machines, so that mistakes show early."""
+def rehearse(scenario, algorithm: Algorithm, T: int, compiled: bool = True) -> None:
+    """Play a few rounds in plain Python with guarded machines, so that mistakes show early.
+
+    If the runs are to be compiled, the same rounds are played compiled: both must agree.
+    """
     T = min(T, REHEARSAL)
-    rng = np.random.default_rng(0)
-    game, _ = scenario.game(T, np.array([T]), rng)
-    algorithm.rehearse(game, scenario.is_arm)
-    if game.t != T:
-        raise ValueError(f"{algorithm} played {game.t} of {T} rounds; it must play them all.")
+    plain, _ = scenario.game(T, np.array([T]), np.random.default_rng(0))
+    algorithm.rehearse(plain, scenario.is_arm, lasting=compiled)
+    if plain.t != T:
+        raise ValueError(f"{algorithm} played {plain.t} of {T} rounds; it must play them all.")
+    if compiled:
+        fast, _ = scenario.game(T, np.array([T]), np.random.default_rng(0))
+        algorithm.play(fast)
+        state = [game.rng.bit_generator.state for game in (plain, fast)]
+        if state[0] != state[1] or not np.array_equal(plain.history, fast.history):
+            raise ValueError(
+                f"{algorithm} plays otherwise when compiled: keep every field of its machines to "
+                "one type, and copy arrays element by element; or use compiled=False."
+            )
 
 
 def _play(setting: tuple, runs: range) -> list[dict]:

@@ -12,6 +12,7 @@ Inside a machine an arm is *lifted*: :math:`x'=(x,1)` in R^(d+1), which makes af
 
 from functools import cache
 from math import exp, inf, log, sqrt
+from zlib import crc32
 
 import numpy as np
 from scipy.optimize import linprog
@@ -300,6 +301,12 @@ def _vector(name: str, value, d: int) -> np.ndarray:
     return vector
 
 
+def _mark(X: Arms, mu: np.ndarray, offset: float) -> int:
+    """A number that tells games apart: CRC-32 of the set's fields, mu and the offset."""
+    arrays = [np.asarray(v, float) for v in (*vars(X).values(), mu, offset)]
+    return crc32(b"".join(a.tobytes() for a in arrays))
+
+
 # --- the radius and the regret bounds of Dani, Hayes and Kakade -----------------------------------
 
 
@@ -337,8 +344,8 @@ def regret_bound(ball: int, n: int, T: int, delta: float, gap: float | None = No
 def epoch_bound(ball: int, n: int, i: int, gap: float | None = None, cap: float = 0.5) -> float:
     r"""The function B of Theorem D at :math:`m=2^i`: expected regret of ConfidenceBall in epoch i.
 
-    :func:`regret_bound` with :math:`\delta_i` and half the gap, plus :math:`\delta_im` times ``cap``
-    for the failure; never above m times ``cap``, the largest regret of m rounds.
+    :func:`regret_bound` with :math:`\delta_i` and half the gap, plus :math:`\delta_im` times
+    ``cap`` for the failure; never above m times ``cap``, the largest regret of m rounds.
     """
     m, delta = 2**i, delta_of_epoch(i, n)
     known = regret_bound(ball, n, m, delta, None if gap is None else gap / 2)
@@ -947,7 +954,7 @@ class LinearUtilities:
             )
         if link == "natural" and self.bottom <= 0:
             raise ValueError("natural link reads 0/0 where both utilities are 0; raise the offset.")
-        self.name = str(name or f"linear/{link}/{X!r}/{self.top:.6g}")
+        self.name = str(name or f"linear/{link}/{X!r}/{_mark(X, self.mu, self.offset):08x}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
@@ -985,7 +992,8 @@ class LinearUtilities:
         m is the mean utility of the left player, by default that of the best arm.
         """
         m = self.top if m is None else m
-        return LinearCardinal(self.X, self.mu / 2, (1 + self.offset - m) / 2, f"inside {self.name}")
+        name = f"inside {self.name} at {m:.6g}"
+        return LinearCardinal(self.X, self.mu / 2, (1 + self.offset - m) / 2, name)
 
 
 class LinearCardinal(LinearUtilities):
@@ -994,7 +1002,8 @@ class LinearCardinal(LinearUtilities):
     regrets = ("cardinal",)
 
     def __init__(self, X: Arms, mu, offset: float = 0.0, name=None):
-        super().__init__(X, mu, offset, name=name or f"cardinal/{X!r}")
+        super().__init__(X, mu, offset, name=name)
+        self.name = str(name or self.name.replace("linear/linear", "cardinal"))
 
     def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
         """A game of T rounds on the run's generator; there is no permutation."""

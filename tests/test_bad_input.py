@@ -251,7 +251,6 @@ def test_a_machine_that_misses_an_operation(reduction, operation):
     refuses(lambda: simulate("YJ", reduction(machine(**{operation: None}))), words)
 
 
-@pytest.mark.xfail(reason="the right machine is not looked at: AttributeError")
 def test_a_right_machine_that_misses_an_operation():
     words = "machine Odd has no operation 'reset'"
     refuses(lambda: simulate("YJ", Sparring(UCB, right=machine(reset=None))), words)
@@ -355,7 +354,6 @@ def test_a_field_that_changes_its_kind():
 # Mistakes that are found too late, or told in a riddle
 
 
-@pytest.mark.xfail(reason="found after the first run only")
 @pytest.mark.parametrize(
     "call, words",
     [
@@ -373,13 +371,11 @@ def test_mistakes_of_regret(call, words):
     refuses(call, words)
 
 
-@pytest.mark.xfail(reason="AttributeError: 'Bandit' object has no attribute 'play'")
 @pytest.mark.parametrize("pair", [(Cardinal([0.5, 0.4]), Sparring(UCB)), ("YJ", Single(UCB))])
 def test_an_algorithm_of_the_other_game(pair):
     refuses(lambda: simulate(*pair), "algorithm|scenario")
 
 
-@pytest.mark.xfail(reason="refused although plain Python runs it")
 def test_a_plain_run_may_change_the_kind_of_a_field(monkeypatch):
     monkeypatch.undo()
 

@@ -425,19 +425,12 @@ class Single32(Constant):
         self.score[self.x] = (self.score[self.x] * 0.9 + 0.1 * u) / 1.1
 
 
-@pytest.mark.xfail(reason="compiled differs from plain, silently")
 @pytest.mark.parametrize("machine", [Toggling, Swapping, Single32])
-def test_compiled_is_plain_or_refused(machine):
-    try:
-        (fast, game, _), (slow, game_, _) = left_behind(machine)
-    except ValueError as error:
-        assert machine.__name__ in str(error)
-        return
-    assert np.array_equal(game.arms, game_.arms)
-    assert all(np.array_equal(getattr(fast, name), value) for name, value in vars(slow).items())
+def test_a_machine_that_plays_otherwise_when_compiled_is_refused(machine):
+    with pytest.raises(ValueError, match=machine.__name__):
+        simulate("arith/linear", Sparring(machine), T=100, runs=1, workers=1)
 
 
-@pytest.mark.xfail(reason="a class-level number that a method changes is not written back")
 def test_a_number_of_the_class_is_written_back():
     class Counting(Blank):
         t = 0
@@ -448,7 +441,6 @@ def test_a_number_of_the_class_is_written_back():
     assert [S.t for S, *_ in left_behind(Counting)] == [100, 100]
 
 
-@pytest.mark.xfail(reason="struct.error: required argument is not an integer")
 def test_a_numpy_bool_is_a_bool():
     class Numpy(Blank):
         def __init__(self, K, rng):
