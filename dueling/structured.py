@@ -1159,6 +1159,6 @@ class Watched(Single):
 
     text = staticmethod(watched)
 
-    def rehearse(self, game, is_arm) -> None:
+    def rehearse(self, *given, **options) -> None:
         """As the same machine unwatched: a guarded machine shows no confidence set."""
-        Single(self.machine, **self.parameters).rehearse(game, is_arm)
+        Single(self.machine, **self.parameters).rehearse(*given, **options)
