@@ -85,7 +85,7 @@ def source() -> str:
     """The SHA-256 of the simulation's own text: results of another text are not reused."""
     here = Path(__file__).parent
     files = [here / f"{name}.py" for name in (*SIMULATION.split(), "simulate", "results")]
-    return hashlib.sha256(b"".join(f.read_bytes() for f in files)).hexdigest()
+    return hashlib.sha256(b"".join(f.read_bytes() for f in files if f.exists())).hexdigest()
 
 
 def stored(folder: str, scenario, algorithm, keep=("regret",), **settings) -> Result:

@@ -85,10 +85,9 @@ class Multiset:
 
     def renew(self):
         """L becomes the multiset of the arms noted since the last call."""
-        self.counts[:] = self.next
-        self.size = self.noted
-        self.next[:] = 0
-        self.noted = 0
+        for x in range(self.K):
+            self.counts[x], self.next[x] = self.next[x], 0
+        self.size, self.noted = self.noted, 0
 
 
 class Doubler(Algorithm):

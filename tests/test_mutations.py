@@ -176,8 +176,8 @@ MUTANTS = {
     "the list holds the left arms": ("reductions.py", "L.note(y)", "L.note(x)", doubler_law),
     "the list is never renewed": ("reductions.py", "        L.renew()\n", "", doubler_law),
     "the list is not emptied": (
-        *("reductions.py", "        self.size = self.noted\n        self.next[:] = 0\n"),
-        *("        self.size = self.noted\n", doubler_law),
+        *("reductions.py", "self.counts[x], self.next[x] = self.next[x], 0"),
+        *("self.counts[x] = self.next[x]", doubler_law),
     ),
     "epochs one round short": ("reductions.py", "range(2**i)", "range(2**i - 1)", doubler_law),
     "epochs start with one round": ("reductions.py", "    i = 1\n", "    i = 0\n", doubler_law),

@@ -1,0 +1,100 @@
+"""Paired comparisons, Holm's correction, the paper's three sentences; what the notebooks share."""
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from scipy import stats
+
+from dueling import Result, book
+from dueling.compare import holm, paired, sentences, signs, verdict
+
+
+def test_paired_is_the_paired_t_test():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=30), rng.normal(size=30)
+    mean, p = paired(a, b)
+    assert mean == pytest.approx((a - b).mean()) and p == pytest.approx(
+        stats.ttest_rel(a, b).pvalue
+    )
+    assert paired(a, a) == (0.0, 1.0)
+
+
+def test_holm_steps_down_and_stops():
+    assert holm([0.001, 0.02, 0.004, 0.9], level=0.01).tolist() == [True, False, False, False]
+    assert holm([0.001, 0.003, 0.9], level=0.01).tolist() == [True, True, False]
+
+
+def test_the_three_sentences():
+    rng = np.random.default_rng(2)
+    level = {"Sparring": 1, "MultiSBM": 2, "IF": 3, "Doubler": 4, "BTMB": 5}
+    clear = {a: v + 0.1 * rng.normal(size=50) for a, v in level.items()}
+    swapped = clear | {"IF": clear["Sparring"] - 0.5}
+    blurred = {a: v + 100 * rng.normal(size=50) for a, v in level.items()}
+    found = signs({"clear": clear, "swapped": swapped, "blurred": blurred})
+    assert sentences(found, "clear") == {"R1": "holds", "R2": "holds", "R3": "holds"}
+    assert sentences(found, "swapped") == {"R1": "fails", "R2": "holds", "R3": "fails"}
+    assert sentences(found, "blurred") == {"R1": "open", "R2": "open", "R3": "open"}
+    assert verdict([-1, 0]) == "open"
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    (tmp_path / "_toc.yml").touch()
+    (tmp_path / "book").mkdir()
+    monkeypatch.chdir(tmp_path / "book")
+    monkeypatch.delenv("BOOK_PROFILE", raising=False)
+    return tmp_path
+
+
+def test_results_go_to_the_checkout_by_profile(checkout, monkeypatch):
+    assert book.results() == checkout / "_build" / "results"
+    monkeypatch.setenv("BOOK_PROFILE", "smoke")
+    assert book.results() == checkout / "_build" / "results-smoke"
+
+
+def test_a_table_comes_back(checkout):
+    book.write_table("t", {"name": ["a", "b,c"], "value": np.array([0.1, 2.0])}, {"what": "x"})
+    back = book.read_table("t")
+    assert back["name"].tolist() == ["a", "b;c"] and back["value"].tolist() == [0.1, 2.0]
+    assert '"what": "x"' in (book.results() / "t.json").read_text()
+
+
+def stored(**changed):
+    settings = {"T": 30, "runs": 3, "seed": 1, "workers": 1} | changed
+    return book.stored("here", "arith/linear", "IF", **settings)
+
+
+def test_a_stored_result_is_not_simulated_again(checkout, monkeypatch):
+    first = stored()
+    with monkeypatch.context() as patch:
+        patch.setattr(book, "simulate", None)
+        assert np.array_equal(stored(workers=2).regret, first.regret)
+        with pytest.raises(TypeError):
+            stored(seed=2)
+        patch.setattr(book, "source", lambda: "another text")
+        with pytest.raises(TypeError):
+            stored()
+
+
+def test_a_broken_file_is_simulated_again(checkout):
+    first = stored()
+    (path,) = (book.results() / "here").iterdir()
+    path.write_bytes(path.read_bytes()[:100])
+    assert np.array_equal(stored().regret, first.regret)
+    assert Result.load(path).arrays.keys() == {"regret"}
+
+
+def test_two_executions_store_the_same_bytes(checkout):
+    stored()
+    (path,) = (book.results() / "here").iterdir()
+    bytes_ = path.read_bytes()
+    path.unlink()
+    stored()
+    assert path.read_bytes() == bytes_
+
+
+def test_style_is_set():
+    with mpl.rc_context():
+        book.style()
+        assert mpl.rcParams["svg.hashsalt"] == "dueling"
+    assert len(book.source()) == 64

@@ -1,0 +1,98 @@
+"""A witness holds when its claim holds and its wrong twin is refused; all else stops the page."""
+
+import json
+
+import numpy as np
+import pytest
+import sympy as sp
+import z3
+from mpmath import iv
+
+from dueling import book
+from dueling.witness import Ledger, Mean, Positive, Refused
+
+a, b, c, g = z3.Reals("a b c g")
+x, y = sp.symbols("x y")
+COINS = np.repeat([0.0, 1.0], [400, 600])
+GOOD_BAD = {
+    "z3": (
+        z3.Implies(z3.And(a + c >= b + g, g >= 2 * c), a >= b + c),
+        z3.Implies(z3.And(a + c >= b + g, g >= c), a >= b + c),
+    ),
+    "sympy": ((x + y) ** 2 - x**2 - 2 * x * y - y**2, (x + y) ** 2 - x**2 - y**2),
+    "sympy equation": (sp.Eq((x + y) * (x - y), x**2 - y**2), sp.Eq((x + y) ** 2, x**2 + y**2)),
+    "sympy truth": (sp.true, sp.false),
+    "intervals": (
+        Positive(lambda t: t - iv.log(t) - iv.mpf("0.99"), (0.1, 5)),
+        Positive(lambda t: t - iv.log(t) - iv.mpf("1.01"), (0.1, 5)),
+    ),
+    "truths": (np.ones((2, 3), bool), np.array([True, False])),
+    "at most": (Mean(COINS, at_most=0.7), Mean(COINS, at_most=0.62)),
+    "at least": (Mean(COINS, at_least=0.5), Mean(COINS, at_least=0.58)),
+    "equals": (Mean(COINS + 0.5, equals=1.1), Mean(COINS + 0.5, equals=1.2)),
+}
+KIND = {"truths": "exact", "at most": "measured", "at least": "measured", "equals": "measured"}
+
+
+def enter(name, claim, twin):
+    ledger = Ledger("page")
+    getattr(ledger, KIND.get(name, "proved"))("step", "a claim", claim, twin)
+    return ledger
+
+
+@pytest.mark.parametrize("name", GOOD_BAD)
+def test_a_true_claim_with_a_false_twin_holds(name):
+    ledger = enter(name, *GOOD_BAD[name])
+    assert ledger.rows[0]["kind"] == KIND.get(name, "proved")
+
+
+@pytest.mark.parametrize("name", GOOD_BAD)
+def test_a_false_claim_is_refused(name):
+    _, bad = GOOD_BAD[name]
+    with pytest.raises(Refused, match="does not hold"):
+        enter(name, bad, bad)
+
+
+@pytest.mark.parametrize("name", GOOD_BAD)
+def test_a_true_twin_is_refused(name):
+    good, _ = GOOD_BAD[name]
+    with pytest.raises(Refused, match="twin holds too"):
+        enter(name, good, good)
+
+
+def test_a_check_of_another_kind_is_refused():
+    with pytest.raises(Refused, match="exact check was entered as proved"):
+        Ledger("page").proved("step", "a claim", np.True_, np.False_)
+
+
+def test_what_is_no_claim_is_refused():
+    for nothing in (np.array([]), 3, "yes"):
+        with pytest.raises(TypeError, match="a claim is"):
+            Ledger("page").exact("step", "a claim", nothing, np.False_)
+
+
+def test_an_open_question_is_not_a_proof():
+    never = Positive(lambda t: t * t, (-1, 1), pieces=50)
+    assert never.check() == (False, "fails at 0")
+    slow = Positive(lambda t: t * t - 2 * t * iv.sqrt(2) + 2, (1, 2), pieces=50)
+    assert slow.check() == (False, "not settled on 50 pieces")
+
+
+def test_a_counterexample_is_shown():
+    row = enter("z3", *GOOD_BAD["z3"]).rows[0]
+    assert row["how"] == "z3: no counterexample over the reals"
+    assert row["twin"].startswith("counterexample a = ")
+
+
+def test_proportions_have_exact_limits():
+    none, all_ = Mean(np.zeros(50)), Mean(np.ones(50))
+    assert none.limits()[0] == 0 and all_.limits()[1] == 1
+    assert none.limits()[1] == pytest.approx(1 - 0.00005 ** (1 / 50))
+
+
+def test_a_ledger_is_shown_and_kept(tmp_path, monkeypatch):
+    (tmp_path / "_toc.yml").touch()
+    monkeypatch.chdir(tmp_path)
+    ledger = enter("truths", *GOOD_BAD["truths"]).show()
+    assert json.loads((book.results() / "ledgers/page.json").read_text()) == ledger.rows
+    assert "<td>a claim</td>" in ledger._repr_html_() and "1 witnesses hold" in repr(ledger)
