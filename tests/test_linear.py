@@ -1,0 +1,533 @@
+"""Linear arm sets and ConfidenceBall against slow, independent readings of their definitions."""
+
+from collections import defaultdict
+from fractions import Fraction as F
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from conftest import every_path, same
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import sqrtm
+
+from dueling import Sparring, compiled, simulate
+from dueling.structured import (
+    Ball,
+    Box,
+    ConfidenceBall1,
+    ConfidenceBall2,
+    Ellipsoid,
+    Inequalities,
+    LinearDoubler,
+    LinearGame,
+    LinearUtilities,
+    Points,
+    Polytope,
+    Simplex,
+    Watched,
+    beta,
+    delta_of_epoch,
+    doubler_bound,
+    epoch_bound,
+    regret_bound,
+)
+
+SQUARE = [[0, 0], [1, 0], [0, 1], [1, 1]]
+SHAPE = [[0.5, 0.2, 0.0], [0.0, 0.4, 0.1], [0.0, 0.0, 0.3]]
+SETS = {
+    "points": Points([[1, 0], [0, 1], [-1, -1], [0.5, 0.6]]),
+    "polytope": Polytope(SQUARE),
+    "ball": Ball(3),
+    "ball elsewhere": Ball(2, 0.5, [1, 2]),
+    "ellipsoid": Ellipsoid([0.5, 0.0, -0.5], SHAPE),
+    "box": Box([-1, 0, 0], [1, 1, 0.5]),
+    "simplex": Simplex(4),
+}
+BOTH = (ConfidenceBall1, ConfidenceBall2)
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def members(X, many, seed=0):
+    """Random arms of X, none of them from its oracle."""
+    g = rng(seed)
+    if isinstance(X, Ellipsoid):
+        z = g.standard_normal((many, X.d))
+        z *= (g.random((many, 1)) ** (1 / X.d)) / np.linalg.norm(z, axis=1, keepdims=True)
+        return X.centre + z @ X.shape.T
+    corners = X.vertices()
+    if not X.convex:
+        return corners[g.integers(len(corners), size=many)]
+    return g.dirichlet(np.full(len(corners), 0.3), size=many) @ corners
+
+
+def game_on(X, **options):
+    """A game on X with utilities between 0.2 and 0.8, in a direction that is not an axis."""
+    mu = np.cos(1.0 + np.arange(X.d))
+    low, high = float(X.best(-mu) @ mu), float(X.best(mu) @ mu)
+    mu *= 0.6 / (high - low)
+    return LinearUtilities(X, mu, 0.2 - float(X.best(-mu) @ mu), **options)
+
+
+def play_machine(S, scenario, rounds, seed=0, see=None):
+    """Let a machine play the bandit of an epoch, plain; ``see(S, x, history)`` in each round."""
+    g, bandit, history = rng(seed), scenario.inside(), []
+    S.reset()
+    for _ in range(rounds):
+        x = S.advance().copy()
+        if see is not None:
+            see(S, x, history)
+        u = float(g.random() < bandit.utility(x))
+        S.feedback(u)
+        history.append((np.append(x, 1.0), u))
+    return history
+
+
+# Sets of arms
+
+
+@pytest.mark.parametrize("name", SETS)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_the_oracle_maximises_over_the_set(name, seed):
+    X, c = SETS[name], rng(seed).standard_normal(SETS[name].d)
+    x = X.best(c)
+    assert X.contains(x)
+    assert c @ x >= (members(X, 300, seed) @ c).max() - 1e-12
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_members_are_members_and_others_are_not(name):
+    X = SETS[name]
+    assert all(X.contains(x) for x in members(X, 20))
+    assert not X.contains(X.best(np.ones(X.d)) + 0.1)
+
+
+def test_the_average_of_arms_is_an_arm_where_the_set_is_convex():
+    for X in SETS.values():
+        if X.convex:
+            assert X.contains(members(X, 30).mean(axis=0))
+    assert not SETS["points"].contains(SETS["points"].points.mean(axis=0))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_spanner_spans_with_coordinates_at_most_one(name):
+    X = SETS[name]
+    B = X.spanner()
+    lifted = np.column_stack([members(X, 500), np.ones(500)])
+    coordinates = lifted @ np.linalg.pinv(B)
+    assert np.abs(coordinates).max() <= 1.001 + 1e-9
+    assert np.allclose(coordinates @ B, lifted)
+    assert len(B) == np.linalg.matrix_rank(lifted)
+    assert all(X.contains(b[:-1]) for b in B)
+
+
+def test_inequalities_are_the_polytope_of_their_vertices():
+    A, b = [[-1, 0], [0, -1], [1, 1]], [0, 0, 1]
+    X = Inequalities(A, b)
+    V = X.polytope()
+    assert sorted(map(tuple, V.points)) == [(0, 0), (0, 1), (1, 0)]
+    for seed in range(10):
+        c = rng(seed).standard_normal(2)
+        assert X.best(c) @ c == pytest.approx(V.best(c) @ c, abs=1e-9)
+    assert X.contains([0.2, 0.3])
+    assert not X.contains([0.8, 0.3])
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: Points(np.zeros((0, 2))), "not empty"),
+        (lambda: Points([[0, np.nan]]), "finite"),
+        (lambda: Points([0, 1]), "dimension"),
+        (lambda: Points([[1, 2], [1, 2]]).spanner(), "single point"),
+        (lambda: Inequalities([[1.0], [-1.0]], [0, -1]), "empty"),
+        (lambda: Inequalities([[1.0, 0.0]], [1]), "unbounded"),
+        (lambda: Inequalities([[1.0, 0.0]], [1, 2]), "must agree"),
+        (
+            lambda: Inequalities([[1.0, 0], [-1, 0], [0, 1], [0, -1]], [0, 0, 1, 1]).polytope(),
+            "no int",
+        ),
+        (lambda: Ball(2, radius=0), "radius"),
+        (lambda: Ball(2, radius=np.inf), "radius"),
+        (lambda: Ball(0), "d is 0"),
+        (lambda: Ball(2, centre=[0, 0, 0]), "dimension 2"),
+        (lambda: Ellipsoid([0, 0], [[1, 1], [1, 1]]), "singular"),
+        (lambda: Ellipsoid([0, 0], np.eye(3)), "square"),
+        (lambda: Box([0, 1], [1, 0]), r"low\[1\]"),
+        (lambda: Box([0], [1, 2]), "must agree"),
+        (lambda: Box([0] * 17, [1] * 17).vertices(), "too many"),
+        (lambda: Simplex(1), "d is 1"),
+        (lambda: LinearUtilities(Ball(2), [0.5, 0.5], 0.5), "must lie in"),
+        (lambda: LinearUtilities(Ball(2), [0.5], 0.5), "dimension 2"),
+        (lambda: LinearUtilities(Ball(1), [0.5], 0.5, link="natural"), "0/0"),
+        (lambda: LinearUtilities(Ball(1), [0.5], 0.5, link="linaer"), "did you mean"),
+        (lambda: ConfidenceBall1(Ball(2), rng(), scale=0), "scale"),
+        (lambda: ConfidenceBall1(Ball(2), rng(), delta=1.5), "delta"),
+        (lambda: ConfidenceBall1(Ball(2), rng(), root="cubic"), "root"),
+        (lambda: ConfidenceBall2(Inequalities([[1.0], [-1.0]], [1, 1]), rng()), "ConfidenceBall1"),
+        (lambda: LinearDoubler(ConfidenceBall1, memory="none"), "memory"),
+    ],
+)
+def test_bad_values_are_refused_in_one_sentence(make, says):
+    with pytest.raises(ValueError, match=says) as error:
+        make()
+    assert str(error.value).count("\n") == 0
+    assert str(error.value).endswith((".", "?"))
+
+
+# The machines against their definitions
+
+
+def slow_state(S, X, history):
+    """A_t, mu_hat and beta_t from the whole history, by NumPy."""
+    B = X.spanner()
+    A = B.T @ B + sum((np.outer(z, z) for z, _ in history), np.zeros((X.d + 1, X.d + 1)))
+    total = sum((u * z for z, u in history), np.zeros(X.d + 1))
+    inverse = np.linalg.pinv(A, rcond=1e-12)
+    t, delta = len(history) + 1, S.delta
+    n, ell = len(B), log(t**2 / delta)
+    return A, inverse @ total, S.scale * max(128 * n * log(t) * ell, (8 / 3 * ell) ** 2), inverse
+
+
+def optimism(arms, mean, width, inverse):
+    """<mean, x'> + sqrt(beta) |x'| in the norm of the inverse, for each arm."""
+    z = np.column_stack([arms, np.ones(len(arms))])
+    return z @ mean + width * np.sqrt(np.maximum(((z @ inverse) * z).sum(axis=1), 0))
+
+
+@pytest.mark.parametrize("name", ["points", "polytope", "box", "simplex"])
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-5])
+def test_confidence_ball_2_is_the_brute_force_on_vertices_step_by_step(name, scale):
+    X = SETS[name]
+
+    def see(S, x, history):
+        _, mean, squared, inverse = slow_state(S, X, history)
+        values = optimism(X.vertices(), mean, sqrt(squared), inverse)
+        own = optimism(x[None, :], mean, sqrt(squared), inverse)[0]
+        assert own >= values.max() - 1e-9 * (1 + abs(values.max()))
+
+    play_machine(ConfidenceBall2(X, rng(), scale=scale), game_on(X), 150, see=see)
+
+
+def test_the_brute_force_refuses_a_wrong_radius():
+    """The check above can fail: at a thousandth of the radius the arms differ."""
+    X, wrong = SETS["points"], []
+
+    def see(S, x, history):
+        _, mean, squared, inverse = slow_state(S, X, history)
+        values = optimism(X.vertices(), mean, sqrt(squared / 1000), inverse)
+        wrong.append(
+            optimism(x[None, :], mean, sqrt(squared / 1000), inverse)[0] < values.max() - 1e-9
+        )
+
+    play_machine(ConfidenceBall2(X, rng(), scale=1e-3), game_on(X), 300, see=see)
+    assert sum(wrong) > 20
+
+
+@pytest.mark.parametrize("name", ["ball", "ball elsewhere", "ellipsoid"])
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-5])
+def test_confidence_ball_2_beats_many_candidates_on_an_ellipsoid(name, scale):
+    X = SETS[name]
+    z = rng(5).standard_normal((10**5, X.d))
+    candidates = X.centre + (z / np.linalg.norm(z, axis=1, keepdims=True)) @ X.shape.T
+
+    def see(S, x, history):
+        if len(history) in (0, 1, 2, 5, 20, 60, 149):
+            _, mean, squared, inverse = slow_state(S, X, history)
+            best = optimism(candidates, mean, sqrt(squared), inverse).max()
+            own = optimism(x[None, :], mean, sqrt(squared), inverse)[0]
+            assert X.contains(x)
+            assert own >= best - 1e-9 * (1 + abs(best))
+            assert 0 <= S.gap <= 1e-6 * (1 + abs(best))
+
+    play_machine(ConfidenceBall2(X, rng(), scale=scale), game_on(X), 150, see=see)
+
+
+def test_the_certificate_survives_the_hard_cases():
+    """Symmetric ellipsoids, a centre at 0 or far away: the pole of the secular equation is met."""
+    X = Ball(2)
+    angles = np.linspace(0, 2 * np.pi, 20001)
+    circle = np.column_stack([np.cos(angles), np.sin(angles)])
+    for total in ([0, 0, 0], [0, 0, 3.0], [1e-9, 0, 1], [5, 0, 0], [-2, 1, -4]):
+        for stretch in ([0, 0], [1, 0], [100, 0], [3, 4]):
+            S = ConfidenceBall2(X, rng(), scale=1e-3)
+            S.reset()
+            for _ in range(5):
+                S.arm[:] = stretch
+                S.feedback(0.0)
+            S.total[:] = total
+            x = S.advance()
+            inverse = S.R.T @ S.R
+            own = optimism(x[None, :], inverse @ S.total, sqrt(S.spread()), inverse)[0]
+            best = optimism(circle, inverse @ S.total, sqrt(S.spread()), inverse).max()
+            assert own >= best - 1e-9
+            assert own <= best + 1e-5
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("root", ["updated", "symmetric"])
+def test_confidence_ball_1_is_the_best_of_its_vertices(name, root):
+    X = SETS[name]
+
+    def see(S, x, history):
+        A, mean, squared, inverse = slow_state(S, X, history)
+        assert np.allclose(S.R.T @ S.R, inverse, atol=1e-8)  # the root is a root
+        if root == "symmetric":
+            B = X.spanner()
+            in_spanner = np.linalg.pinv(B).T @ A @ np.linalg.pinv(B)
+            K = np.linalg.inv(np.real(sqrtm(in_spanner)))
+            assert np.allclose(S.R, K @ np.linalg.pinv(B).T, atol=1e-7)
+        width = sqrt(S.n * squared)
+        vertices = [mean + s * width * S.R[i] for i in range(S.n) for s in (1, -1)]
+        best = max(c @ np.append(X.best(c[:-1]), 1.0) for c in vertices)
+        own = max(c @ np.append(x, 1.0) for c in vertices)
+        assert own >= best - 1e-8 * (1 + abs(best))
+
+    play_machine(ConfidenceBall1(X, rng(), scale=1e-3, root=root), game_on(X), 60, see=see)
+
+
+def test_the_1_norm_ball_lies_between_the_ellipsoid_and_root_n_ellipsoids():
+    """What the guarantee uses of the root: the ellipsoid inside, sqrt(n) times it outside."""
+    S = ConfidenceBall1(Ball(4), rng(), scale=1e-3)
+    play_machine(S, game_on(Ball(4)), 50)
+    S.estimate()
+    z = rng(1).standard_normal((1000, 5))
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    r = sqrt(S.spread())
+    edge = S.mean + r * z @ S.R  # on the ellipsoid
+    assert not any(S.outside(theta) for theta in S.mean + 0.999 * (edge - S.mean))
+    assert all(S.outside(theta) for theta in S.mean + 1.001 * sqrt(5) * (edge - S.mean))
+
+
+@pytest.mark.parametrize("machine", BOTH)
+def test_the_confidence_set_keeps_its_promise(machine):
+    """With the published radius theta never leaves; with a far too small one the watch sees it."""
+    inside, T = game_on(Ball(2)).inside(), 2000
+    delta = delta_of_epoch(1, 3)
+    runs = simulate(inside, Watched(machine, delta=delta), T=T, runs=60, workers=1)
+    assert runs.arrays["escaped"].mean() <= delta
+    small = simulate(inside, Watched(machine, delta=delta, scale=1e-6), T=T, runs=20, workers=1)
+    assert small.arrays["escaped"].all()
+
+
+def test_rank_one_updates_stay_exact_over_many_rounds():
+    X = Ball(6)
+    game, _ = game_on(X).inside().game(20000, np.array([20000]), rng())
+    S = ConfidenceBall1(X, rng(), scale=1e-4, delta=1e-5)
+    compiled.run(Watched.text, S, game)
+    assert abs(S.R @ S.A @ S.R.T - np.eye(7)).max() < 1e-12
+    R = S.R.copy()
+    S.R += 1e-6 * rng(1).standard_normal(R.shape)  # an error of 1e-6 ...
+    S.refresh()
+    assert abs(S.R @ S.A @ S.R.T - np.eye(7)).max() < 1e-6  # ... is squared away
+
+
+def test_every_epoch_has_its_own_failure_probability():
+    S = ConfidenceBall1(Ball(2), rng())
+    seen = []
+    for _ in range(6):
+        S.reset()
+        seen.append(S.delta)
+    assert seen == [delta_of_epoch(i, 3) for i in range(1, 7)]
+    assert seen[-1] == 2.0**-6
+    assert all(beta(n, delta_of_epoch(1, n), 1) > n - 1e-9 for n in range(2, 40))
+    fixed = ConfidenceBall1(Ball(2), rng(), delta=0.01)
+    fixed.reset()
+    fixed.reset()
+    assert fixed.delta == 0.01
+
+
+# Games and Doubler's memory
+
+
+@pytest.mark.parametrize(
+    ("name", "machine", "memory"),
+    [
+        ("ball", ConfidenceBall1, "average"),
+        ("ball", ConfidenceBall1, "counts"),
+        ("ball elsewhere", ConfidenceBall2, "average"),
+        ("points", ConfidenceBall1, "counts"),
+        ("ellipsoid", ConfidenceBall1, "average"),
+        ("box", ConfidenceBall2, "counts"),
+        ("simplex", ConfidenceBall1, "average"),
+    ],
+)
+def test_compiled_and_plain_runs_give_the_same_bits(name, machine, memory):
+    scenario, algorithm = game_on(SETS[name]), LinearDoubler(machine, memory, scale=1e-4)
+    fast = simulate(scenario, algorithm, T=70, runs=2, workers=1)
+    assert same(fast, simulate(scenario, algorithm, T=70, runs=2, workers=1, compiled=False))
+
+
+@pytest.mark.parametrize("link", ["logit", "natural"])
+def test_other_links_and_sparring_run_too(link):
+    scenario = game_on(Ball(2), link=link)
+    for algorithm in (
+        Sparring(ConfidenceBall1, scale=1e-4, delta=1e-3),
+        LinearDoubler(ConfidenceBall1, memory="counts", scale=1e-4, root="symmetric"),
+    ):
+        fast = simulate(scenario, algorithm, T=70, runs=2, workers=1)
+        assert same(fast, simulate(scenario, algorithm, T=70, runs=2, workers=1, compiled=False))
+
+
+@pytest.mark.parametrize("link", ["linear", "logit", "natural"])
+def test_a_duel_is_a_coin_of_the_links_probability(link):
+    from dueling import links
+
+    scenario, many = game_on(Ball(2), link=link), 20000
+    x, y = scenario.X.best([1, 0]), scenario.X.best([-1, 0.2])
+    game, _ = scenario.game(many, np.array([many]), rng(3))
+    wins = sum(game.play(x, y) for _ in range(many)) / many
+    p = float(getattr(links, link)(scenario.utility(y), scenario.utility(x)))
+    assert abs(wins - p) < 5 * sqrt(p * (1 - p) / many)
+    assert game.history[0, 0] / many == pytest.approx(scenario.top - scenario.utility(x))
+
+
+@pytest.mark.parametrize("T", [1, 2, 5, 10, 50])
+def test_every_round_is_played(T):
+    for algorithm in (LinearDoubler(ConfidenceBall1), Sparring(ConfidenceBall2)):
+        game, _ = game_on(Ball(2)).game(T, np.array([T]), rng())
+        algorithm.play(game, compile=False)
+        assert game.t == T
+
+
+class Rational(LinearGame):
+    """A game whose utilities are Fractions; it remembers (y, b)."""
+
+    def utility(self, x):
+        mu = (F(1, 3), F(2, 7))
+        return F(1, 5) + sum((m * F(float(v)) for m, v in zip(mu, x)), F(0))
+
+    def play(self, x, y):
+        b = super().play(x, y)
+        self.seen = (*getattr(self, "seen", ()), (*map(float, y), b))
+        return b
+
+
+def exact_law(memory, T, link=0, force=False):
+    """The law of all (y_t, b_t) of Doubler on the unit square, as Fractions."""
+    algorithm, law, lost = LinearDoubler(ConfidenceBall1, memory, scale=1e-3), defaultdict(F), F(0)
+
+    def play(coins):
+        game = Rational(Polytope(SQUARE), np.array([1 / 3, 2 / 7]), 0.2, 0, T, np.array([T]), coins)
+        parts = algorithm.parts(game)
+        game.link = link
+        LinearDoubler.text(*parts, game)
+        return game.seen, F(game.lost[0]).limit_denominator(10**6)
+
+    for p, (seen, left) in every_path(play):
+        law[seen] += p
+        lost += p * left
+    return law, lost
+
+
+def test_the_average_arm_and_the_list_have_the_same_law():
+    average, counts = exact_law("average", 6), exact_law("counts", 6)
+    assert sum(average[0].values()) == 1
+    assert len(average[0]) == 2**6  # every string of outcomes
+    assert len({y for seen in average[0] for *y, _ in seen[:2] for y in [tuple(y)]}) > 1
+    assert average[0] == counts[0]
+    assert average[1] == counts[1]  # and the same expected loss of the left arm
+
+
+def test_under_another_link_the_laws_differ():
+    assert exact_law("average", 5, link=2)[0] != exact_law("counts", 5, link=2)[0]
+
+
+def test_the_average_arm_is_refused_where_it_fails():
+    game, _ = game_on(SETS["points"]).game(10, np.array([10]), rng())
+    with pytest.raises(ValueError, match="not convex"):
+        LinearDoubler(ConfidenceBall1).play(game)
+    game, _ = game_on(Ball(2), link="natural").game(10, np.array([10]), rng())
+    with pytest.raises(ValueError, match="natural"):
+        LinearDoubler(ConfidenceBall1).play(game)
+
+
+def memory_of(scenario, memory, T):
+    """Bytes of the list L, and the number of arms it held, after T rounds."""
+    algorithm = LinearDoubler(ConfidenceBall1, memory, scale=1e-4)
+    game, _ = scenario.game(T, np.array([T]), rng())
+    parts = algorithm.parts(game)
+    compiled.run(algorithm.text, *parts, game)
+    L = parts[1]
+    return sum(v.nbytes for v in vars(L).values() if isinstance(v, np.ndarray)), getattr(
+        L, "most", 1
+    )
+
+
+def test_the_average_arm_needs_one_vector_and_the_list_on_a_ball_all_arms():
+    ball, box = game_on(Ball(3)), game_on(Box([-1] * 3, [1] * 3))
+    assert memory_of(ball, "average", 10**2) == memory_of(ball, "average", 10**4)
+    assert memory_of(ball, "counts", 2**12)[1] == 2**11  # the last full epoch, every arm new
+    assert memory_of(box, "counts", 10**2)[0] == memory_of(box, "counts", 10**4)[0]
+    assert memory_of(box, "counts", 10**4)[1] <= 8
+
+
+def test_a_linear_program_runs_as_plain_python_and_says_so():
+    A, b = [[-1, 0], [0, -1], [1, 1]], [0, 0, 1]
+    scenario = LinearUtilities(Inequalities(A, b), [0.5, 0.2], 0.2)
+    algorithm = LinearDoubler(ConfidenceBall1, scale=1e-3)
+    plain = simulate(scenario, algorithm, T=30, runs=1, workers=1, compiled=False)
+    assert plain.regret.shape[1] > 3
+    with pytest.raises(ValueError, match="compiled=False"):
+        simulate(scenario, algorithm, T=30, runs=1, workers=1)
+
+
+def test_a_readers_own_set_needs_only_the_oracle():
+    class Diamond(Box):
+        """The 1-norm ball: a reader's set."""
+
+        def __init__(self):
+            super().__init__([-1, -1], [1, 1])
+
+        def argmax(self, c, x):
+            at = 0 if abs(c[0]) >= abs(c[1]) else 1
+            x[0] = x[1] = 0.0
+            x[at] = 1.0 if c[at] > 0 else -1.0
+
+    scenario = LinearUtilities(Diamond(), [0.3, 0.1], 0.5)
+    run = simulate(scenario, LinearDoubler(ConfidenceBall1, scale=1e-4), T=4000, runs=2, workers=1)
+    assert (run.regret[:, -1] < 0.5 * 4000 * 0.3).all()
+
+
+# Bounds
+
+
+def test_the_bounds_have_the_corrected_powers_of_the_dimension():
+    def power(ball, gap):
+        many, few = (regret_bound(ball, n, 10**9, 1e-9, gap) for n in (4000, 1000))
+        return log(many / few) / log(4)
+
+    found = [power(2, None), power(1, None), power(2, 0.1), power(1, 0.1)]
+    assert np.allclose(found, [1, 1.5, 2, 3])
+
+
+def test_the_machines_bound_covers_what_it_does():
+    """Loose, but a bound: on a ball with the published radius."""
+    inside, i = game_on(Ball(2)).inside(), 12
+    for ball, machine in ((1, ConfidenceBall1), (2, ConfidenceBall2)):
+        watched = Watched(machine, delta=delta_of_epoch(i, 3))
+        mean = simulate(inside, watched, T=2**i, runs=5, workers=1).mean()[-1]
+        assert mean <= epoch_bound(ball, 3, i, cap=0.3)
+    assert beta(3, 0.1, 1) == pytest.approx((8 / 3 * log(10)) ** 2)
+    assert delta_of_epoch(1, 100) == exp(-30 / 8)
+
+
+def test_doublers_bound_sums_the_epochs():
+    B = [0, *(epoch_bound(2, 3, i) for i in range(1, 45))]
+    T = 2**40 + 5
+    by_hand = 1 + 3 * sum(B[1:39]) + (1 + 7 / 2**39) * B[39] + 3.5
+    assert doubler_bound(2, 3, T) == pytest.approx(by_hand)
+    assert doubler_bound(2, 3, T) < 0.05 * T
+    assert doubler_bound(2, 3, 2**50, gap=0.5) < doubler_bound(1, 3, 2**50, gap=0.5)
+
+
+def test_doubler_learns_on_ball_and_polytope():
+    for X, memory in ((Ball(2), "average"), (Box([-1, -1], [1, 1]), "counts")):
+        doubler = LinearDoubler(ConfidenceBall1, memory, scale=1e-4)
+        mean = simulate(game_on(X), doubler, T=2**13, runs=4, workers=1).mean()
+        assert mean[-1] < 0.5 * 2**13 * 0.3
+        assert np.log2(mean[-1] / mean[-2]) < 0.9
