@@ -12,6 +12,7 @@ holds *and* its twin is refused; otherwise :class:`Refused` stops the page.
 """
 
 import json
+import re
 import time
 from collections.abc import Callable
 from html import escape
@@ -96,8 +97,25 @@ class Mean:
         return holds, f"[{low:.4g}, {high:.4g}] from {n} samples, {asked}; level {self.level:g}"
 
 
+class Verdict:
+    """What the reader sees below a cell: one row of a ledger, which other pages can link to."""
+
+    def __init__(self, row: dict):
+        self.row = row
+
+    def _repr_html_(self) -> str:
+        kind, how, twin = (escape(self.row[key]) for key in ("kind", "how", "twin"))
+        said = f"<b>{kind}</b>: {how}. Wrong twin refused: {twin}."
+        return f'<p class="witness" id="{self.row["anchor"]}">{said}</p>'
+
+    def __repr__(self) -> str:
+        return "{kind}: {how}. Wrong twin refused: {twin}.".format(**self.row)
+
+
 class Ledger:
     """The witnesses of one page, in order; ``show()`` ends the page and keeps them for the book."""
+
+    COLUMNS = ("step", "kind", "says", "how", "twin")
 
     def __init__(self, page: str):
         self.page, self.rows, self.seconds = page, [], []
@@ -123,10 +141,16 @@ class Ledger:
             raise Refused(f"{step}: {says} - does not hold ({how}).")
         if twin_holds:
             raise Refused(f"{step}: {says} - the wrong twin holds too ({twin_how}).")
-        row = {"step": step, "kind": kind, "says": says, "how": how, "twin": twin_how}
-        self.rows.append(row)
+        row = dict(zip(self.COLUMNS, (step, kind, says, how, twin_how), strict=True))
+        self.rows.append(row | {"anchor": self._anchor(step)})
         self.seconds.append(time.perf_counter() - start)
-        print(f"{kind}: {how}. Wrong twin refused: {twin_how}.")
+        _display(Verdict(self.rows[-1]))
+
+    def _anchor(self, step: str) -> str:
+        """The name of this verdict in the book: page and step, numbered from the second on."""
+        earlier = sum(row["step"] == step for row in self.rows)
+        name = re.sub(r"[^a-z0-9]+", "-", f"w {self.page} {step}".lower()).strip("-")
+        return f"{name}-{earlier + 1}" if earlier else name
 
     def show(self) -> "Ledger":
         """This ledger, for display; it is also written to the results for the page of ledgers."""
@@ -136,16 +160,24 @@ class Ledger:
 
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{h}</th>" for h in ("step", "kind", "claim", "how", "wrong twin"))
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(str(v))}</td>" for v in row.values()) + "</tr>"
-            for row in self.rows
-        )
+        body = "".join(self._line(row) for row in self.rows)
         count = f"{len(self.rows)} witnesses, all hold; every wrong twin was refused."
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f'<div class="ledger"><p>{count}</p>{table}</div>'
 
+    def _line(self, row: dict) -> str:
+        step, *rest = (escape(str(row[key])) for key in self.COLUMNS)
+        cells = (f'<a href="#{row["anchor"]}">{step}</a>', *rest)
+        return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
     def __repr__(self) -> str:
         return f"{self.page}: {len(self.rows)} witnesses hold, every wrong twin was refused"
+
+
+def _display(thing) -> None:
+    from IPython.display import display
+
+    display(thing)
 
 
 def _check(claim) -> tuple[str, bool, str]:

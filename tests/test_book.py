@@ -19,7 +19,7 @@ PARAMETERS = ("set", "runs = 3", ["parameters"])
 SHOW = ("show", "print(runs)\nobject()", [])
 
 
-def notebook(*cells, prose="Words.", needs=()):
+def notebook(*cells, prose="Words.", needs=(), reads=()):
     """A notebook of code cells (id, source, tags) after one cell of prose."""
     made = [{"cell_type": "markdown", "id": "prose", "metadata": {}, "source": prose}]
     for name, text, tags in cells:
@@ -27,7 +27,7 @@ def notebook(*cells, prose="Words.", needs=()):
         cell = {"cell_type": "code", "id": name, "metadata": {"tags": tags}, "source": text}
         made.append(cell | empty)
     spec = {"name": "python3", "language": "python", "display_name": "Python 3"}
-    metadata = {"kernelspec": spec, "needs": list(needs)}
+    metadata = {"kernelspec": spec, "needs": list(needs), "reads": list(reads)}
     return {"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
 
 
@@ -187,6 +187,14 @@ def test_runs_what_is_needed_first_and_again_after_it(root, executions):
     assert executions == ["book/b", "book/a"]
     assert run(root, "-p", "book/b", "runs", "5") == 0
     assert executions[2:] == ["book/b", "book/a"]
+
+
+def test_runs_again_after_a_change_of_the_data_it_reads(root, executions):
+    put(root, "book/a", notebook(PARAMETERS, reads=["book/a.yml"]))
+    for data in ("x: 1", "x: 1", "x: 2"):
+        (root / "book" / "a.yml").write_text(data)
+        assert run(root) == 0
+    assert executions == ["book/a", "book/a"]
 
 
 # --- what is refused

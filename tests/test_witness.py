@@ -9,7 +9,7 @@ import z3
 from mpmath import iv
 
 from dueling import book
-from dueling.witness import Ledger, Mean, Positive, Refused
+from dueling.witness import Ledger, Mean, Positive, Refused, Verdict
 
 a, b, c, g = z3.Reals("a b c g")
 x, y = sp.symbols("x y")
@@ -82,6 +82,18 @@ def test_a_counterexample_is_shown():
     row = enter("z3", *GOOD_BAD["z3"]).rows[0]
     assert row["how"] == "z3: no counterexample over the reals"
     assert row["twin"].startswith("counterexample a = ")
+
+
+def test_a_verdict_is_shown_where_it_was_found_and_can_be_linked_to(capsys):
+    ledger = Ledger("page")
+    for step in ("Lemma A, step 1", "Lemma A, step 2", "Lemma A, step 1"):
+        ledger.exact(step, "a claim", np.True_, np.False_)
+    first = "w-page-lemma-a-step-1"
+    assert [row["anchor"] for row in ledger.rows][::2] == [first, f"{first}-2"]
+    assert capsys.readouterr().out.count("exact: 1 of 1 instance. Wrong twin refused: 0 of 1") == 3
+    shown = Verdict({"kind": "proved", "how": "a < b", "twin": "c & d", "anchor": first})
+    assert f'<p class="witness" id="{first}"><b>proved</b>: a &lt; b.' in shown._repr_html_()
+    assert ledger._repr_html_().count(f'<a href="#{first}') == 2
 
 
 def test_proportions_have_exact_limits():

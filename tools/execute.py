@@ -94,6 +94,11 @@ def needs(root: Path, name: str) -> list[str]:
     return load(source(root, name))["metadata"].get("needs", [])
 
 
+def reads(root: Path, name: str) -> list[Path]:
+    """The data files of the repository that this notebook reads: its metadata key "reads"."""
+    return [root / file for file in load(source(root, name))["metadata"].get("reads", [])]
+
+
 def in_order(root: Path, names: Iterable[str]) -> list[str]:
     """The names and all they need, each after what it needs."""
     graph: dict[str, list[str]] = {}
@@ -154,7 +159,8 @@ def fingerprint(root: Path, name: str, parameters: Parameters) -> str:
         [cell["id"], cell["source"], sorted(RUN_TAGS & set(cell["metadata"].get("tags", [])))]
         for cell in code(load(source(root, name)))
     ]
-    files = [*sorted((root / "dueling").rglob("*.py")), root / "requirements.txt"]
+    package = sorted((root / "dueling").rglob("*.py"))
+    files = [*package, root / "requirements.txt", *reads(root, name)]
     inputs = {
         "cells": cells,
         "parameters": dict(parameters.get(name, {})),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from importlib.metadata import files
 from pathlib import Path
@@ -43,6 +44,14 @@ def mend_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             node["classes"].append(f"{repeated}-body")
 
 
+def note_witnesses(app: Sphinx, doctree: nodes.document) -> None:
+    """Nothing; the verdict below each witness is a target that ``{ref}`` knows."""
+    labels = app.env.get_domain("std")
+    for raw in doctree.findall(nodes.raw):
+        for anchor in re.findall(r'<p class="witness" id="([^"]+)"', raw.astext()):
+            labels.note_hyperlink_target(anchor, app.env.docname, anchor)
+
+
 def copy_mathjax(app: Sphinx) -> None:
     """Nothing; the output has the part of MathJax that the pages load."""
     for file in files("sphinx-mathjax-offline") or []:
@@ -67,6 +76,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """The extension's metadata."""
     app.connect("config-inited", announce_profile)
+    app.connect("doctree-read", note_witnesses)
     app.connect("doctree-resolved", mend_proofs)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
