@@ -1,4 +1,4 @@
-"""The sixteen scenarios of Section 6 and a reader's own: tables, names, regrets."""
+"""The sixteen scenarios of Section 7 and a reader's own: tables, names, regrets."""
 
 import numpy as np
 import pytest
