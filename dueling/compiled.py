@@ -6,16 +6,22 @@ array as its address and shape, a generator as the address of NumPy's ``bitgen_t
 are compiled against that layout, and after the run the numbers are written back, so that compiled
 and plain runs leave the same objects behind. Nothing is reference-counted inside: the Python side
 owns all memory. Assigning an array to a field copies it into the field's own memory.
+
+A compilation freezes what a text reads from outside (globals, closures, attributes of modules). It
+remembers these values, and a run that finds others compiles anew. Compiled whole numbers have 64
+bits, and compiled ``math`` does not check its domain: ``log(0)`` is -inf.
 """
 
 import ctypes
+import dis
 import inspect
 import operator
 import struct
 import threading
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from itertools import count
+from types import CellType, CodeType, FunctionType, ModuleType
 
 import numba
 import numpy as np
@@ -31,37 +37,39 @@ from numba.extending import (
     lower_setattr_generic,
     models,
     overload,
-    register_jitable,
     register_model,
 )
 from numba.np.arrayobj import populate_array
 
-compilable = register_jitable  # marks a helper function that compiled texts may call
 
-_lock = threading.Lock()
-_kernels: dict = {}
+def compilable(f: Callable) -> Callable:
+    """Marks a helper function that compiled texts may call by its name."""
+    f.compilable = True
+    return f
 
 
 def run(text: Callable, *objects) -> None:
     """``text(*objects)``, compiled; each object is an instance or a list of alike instances."""
     layouts = tuple(_layout(o) for o in objects)
-    if (text, layouts) not in _kernels:
-        with _lock:
-            if (text, layouts) not in _kernels:
-                _kernels[text, layouts] = _compile(text, layouts)
+    kernel = _kept((text, layouts), lambda: _kernel(text, layouts))
     blocks = [bytearray(_pack(o, layout)) for o, layout in zip(objects, layouts, strict=True)]
     addresses = tuple(
         ctypes.addressof(ctypes.c_char.from_buffer(block)) if block else 0 for block in blocks
     )
     try:
-        _kernels[text, layouts](addresses)
+        kernel(addresses)
+    except ZeroDivisionError:
+        raise ValueError(
+            f"{_title(text, layouts)} divides by zero; a compiled run stops here, where NumPy's own"
+            " numbers go on with inf or nan. Test the divisor first, or use compiled=False."
+        ) from None
     finally:
         for o, layout, block in zip(objects, layouts, blocks, strict=True):
             _write_back(o, layout, block)
 
 
-def _compile(text: Callable, layouts: tuple) -> Callable:
-    loop, attach = njit(text), _attach(layouts)
+def _kernel(text: Callable, layouts: tuple) -> tuple[Callable, list]:
+    loop, attach = _compiled(text), _attach(layouts)
 
     @njit(nogil=True)
     def kernel(addresses):
@@ -70,14 +78,107 @@ def _compile(text: Callable, layouts: tuple) -> Callable:
     try:
         kernel.compile((types.UniTuple(types.int64, len(layouts)),))
     except NumbaError as error:
-        first = str(error).strip().splitlines()
-        says = next((line for line in first if line and "Failed in" not in line), first[0])
-        names = ", ".join(str(layout) for layout in layouts)
         raise ValueError(
-            f"{text.__name__} over {names} cannot be compiled ({says.strip()}); "
+            f"{_title(text, layouts)} cannot be compiled ({_reason(error, layouts)}); "
             "compiled=False runs it as plain Python."
         ) from error
-    return kernel
+    return kernel, _places(text)
+
+
+def _title(text: Callable, layouts: tuple) -> str:
+    return f"{text.__name__} over {', '.join(str(layout) for layout in layouts)}"
+
+
+def _reason(error: NumbaError, layouts: tuple) -> str:
+    for layout in (getattr(layout, "item", layout) for layout in layouts):
+        for name, f in layout.texts.items():
+            if "super" in _names(f.__code__):
+                return f"{name} of {layout} calls super(), which only plain Python has"
+    lines = str(error).strip().splitlines()
+    return next((line for line in lines if line and "Failed in" not in line), lines[0]).strip()
+
+
+# --- what a compilation freezes -------------------------------------------------------------------
+
+_lock = threading.RLock()
+_made: dict = {}  # key -> [(what was made, [(a place that it read, the value there)])]
+
+
+def _kept(key, make: Callable):
+    """What ``make`` made for this key; made anew where a place that it read has changed."""
+    found = _current(key)
+    if found is None:
+        with _lock:
+            found = _current(key)
+            if found is None:
+                found, places = make()
+                _made.setdefault(key, []).append((found, places))
+    return found
+
+
+def _current(key):
+    for made, places in _made.get(key, ()):
+        if all(_same(place(), then) for place, then in places):
+            return made
+    return None
+
+
+def _same(now, then) -> bool:
+    if type(now) is not type(then):
+        return False
+    if type(now) is np.ndarray:
+        return (now.dtype, now.shape, now.tobytes()) == (then.dtype, then.shape, then.tobytes())
+    literal = isinstance(now, bool | int | float | str | tuple)
+    return now is then or (literal and repr(now) == repr(then))
+
+
+@cache
+def _names(code: CodeType, instruction: str = "LOAD_GLOBAL") -> frozenset[str]:
+    """The global names that a code object and its inner functions read."""
+    inner = [_names(c, instruction) for c in code.co_consts if isinstance(c, CodeType)]
+    reads = [i.argval for i in dis.get_instructions(code) if i.opname == instruction]
+    return frozenset(reads).union(*inner)
+
+
+def _around(f: FunctionType) -> list:
+    """The places outside of a function that it reads: globals, cells, attributes of modules."""
+    places = [partial(f.__globals__.get, name) for name in _names(f.__code__)]
+    places += [partial(getattr, cell, "cell_contents", None) for cell in f.__closure__ or ()]
+    modules = [vars(value) for place in places if isinstance(value := place(), ModuleType)]
+    attributes = _names(f.__code__, "LOAD_ATTR") | _names(f.__code__, "LOAD_METHOD")
+    return places + [partial(held.get, name) for held in modules for name in attributes]
+
+
+def _places(*functions: Callable) -> list:
+    """All places that these functions and their helpers read, with the values there."""
+    found, seen, todo = [], set(), list(functions)
+    while todo:
+        seen.add(f := todo.pop())
+        for place in _around(f):
+            value = place()
+            found.append((place, value.copy() if type(value) is np.ndarray else value))
+            if _is_helper(value) and value not in seen:
+                todo.append(value)
+    return found
+
+
+def _is_helper(value) -> bool:
+    return isinstance(value, FunctionType) and hasattr(value, "compilable")
+
+
+def _compiled(f: FunctionType) -> Callable:
+    """The function for the compiler; the helpers that it calls are compiled functions too."""
+
+    def swapped(value):
+        helper = _is_helper(value) and value is not f
+        return _kept(value, lambda: (_compiled(value), _places(value))) if helper else value
+
+    if not any(_is_helper(place()) for place in _around(f)):
+        return njit(f)
+    names = [name for name in _names(f.__code__) if name in f.__globals__]
+    names = f.__globals__ | {name: swapped(f.__globals__[name]) for name in names}
+    cells = tuple(CellType(swapped(cell.cell_contents)) for cell in f.__closure__ or ())
+    return njit(FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells or None))
 
 
 # --- the layout of an object ----------------------------------------------------------------------
@@ -89,7 +190,8 @@ class Layout(types.Type):
     serial = count()
 
     def __init__(self, cls: type, fields: dict):
-        self.cls, self.fields, self.methods = cls, fields, _methods(cls)
+        self.cls, self.fields, self.texts = cls, fields, _texts(cls)
+        self.methods = {name: _compiled(f) for name, f in self.texts.items()}
         self.at, self.words, self.format = {}, 0, ""
         for name, field in fields.items():
             self.at[name] = self.words
@@ -112,16 +214,10 @@ class Row(types.Type):
         super().__init__(name=f"list of {item.name}")
 
 
-@cache
-def _methods(cls: type) -> dict:
-    found = {
-        name: njit(f)
-        for name, f in inspect.getmembers(cls, inspect.isfunction)
-        if not name.startswith("__")
-    }
-    for name in found:
-        _lower_method(name)
-    return found
+def _texts(cls: type) -> dict:
+    """The methods of a class by name, as they are now."""
+    found = inspect.getmembers(cls, inspect.isfunction)
+    return {name: f for name, f in found if not name.startswith("__")}
 
 
 @cache
@@ -150,20 +246,26 @@ def kind(value) -> object:
     return _KINDS.get(type(value), type(value))
 
 
-_layouts: dict = {}
+def _shape(o) -> tuple:
+    own = fields(o)
+    return (type(o), *own, *map(kind, own.values()))
 
 
 def _layout(o) -> types.Type:
     if isinstance(o, list):
-        if len(alike := {_layout(item) for item in o}) != 1:
+        if len(alike := {_shape(item) for item in o}) != 1:
             raise ValueError(f"a list of machines holds {len(alike)} kinds; all must be alike.")
-        return Row(alike.pop())
-    own = fields(o)
-    key = (type(o), *own, *map(kind, own.values()))
-    if key not in _layouts:
-        made = Layout(type(o), {n: _numba_type(o, n, v) for n, v in own.items()})
-        _layouts.setdefault(key, made)  # the first thread's layout counts
-    return _layouts[key]
+        return Row(_layout(o[0]))
+    return _kept(_shape(o), lambda: _new_layout(o))
+
+
+def _new_layout(o) -> tuple[Layout, list]:
+    cls = type(o)
+    layout = Layout(cls, {name: _numba_type(o, name, value) for name, value in fields(o).items()})
+    for name in layout.methods:
+        _lower_method(name)
+    methods = [(partial(getattr, cls, name, None), f) for name, f in layout.texts.items()]
+    return layout, methods + _places(*layout.texts.values())
 
 
 _SIMPLE = {bool: types.boolean, int: types.int64, float: types.float64}

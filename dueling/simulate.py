@@ -122,7 +122,10 @@ def rehearse(scenario, algorithm: Algorithm, T: int, compiled: bool = True) -> N
     """
     T = min(T, REHEARSAL)
     plain, _ = scenario.game(T, np.array([T]), np.random.default_rng(0))
-    algorithm.rehearse(plain, scenario.is_arm, lasting=compiled)
+    try:
+        algorithm.rehearse(plain, scenario.is_arm, lasting=compiled)
+    except ZeroDivisionError:
+        raise ValueError(f"{algorithm} divides by zero in its first {T} rounds.") from None
     if plain.t != T:
         raise ValueError(f"{algorithm} played {plain.t} of {T} rounds; it must play them all.")
     if compiled:

@@ -2,6 +2,7 @@
 
 import sys
 from threading import Barrier, Thread
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from dueling import (
     Uniform,
     Utilities,
     beta,
+    compilable,
     compiled,
     linear,
     simulate,
@@ -279,11 +281,17 @@ def test_a_compiled_error_keeps_what_was_done():
 # One text for many objects
 
 
+def kernels():
+    """How many texts were compiled so far."""
+    texts = [made for key, made in compiled._made.items() if type(key) is tuple and key[0] is mab]
+    return sum(map(len, texts))
+
+
 def test_threads_that_start_together_compile_once():
     class New(Constant):
         pass
 
-    interval, before, gate = sys.getswitchinterval(), len(compiled._kernels), Barrier(8)
+    interval, before, gate = sys.getswitchinterval(), kernels(), Barrier(8)
     pulls = []
 
     def play():
@@ -301,15 +309,15 @@ def test_threads_that_start_together_compile_once():
             thread.join()
     finally:
         sys.setswitchinterval(interval)
-    assert pulls == pulls[:1] * 8 and len(compiled._kernels) == before + 1
+    assert pulls == pulls[:1] * 8 and kernels() == before + 1
 
 
 def test_equal_layouts_share_one_compilation():
     list(left_behind(Constant))
-    before = len(compiled._kernels)
+    before = kernels()
     for K in (2, 11):
         compiled.run(mab, Constant(K, None), Few(K, 7 * K))
-    assert len(compiled._kernels) == before
+    assert kernels() == before
 
 
 def test_two_instances_in_a_list_keep_their_own_numbers():
@@ -386,7 +394,98 @@ def test_preferences_with_a_position_bias_are_played_alike():
     assert same(*runs)
 
 
-# What compiled runs do differently, known and not yet mended
+# What a text reads from outside
+
+
+PACE = 1
+SETTINGS = ModuleType("settings")
+SETTINGS.pace = 1
+
+
+@compilable
+def doubled(x):
+    return 2 * x * PACE
+
+
+@compilable
+def twice_doubled(x):
+    return 2 * doubled(x)
+
+
+class Outside(Blank):
+    """Counts in steps that come from outside; what else it counts is its own."""
+
+    def __init__(self, K, rng):
+        self.t = 0
+
+
+def steps(cls):
+    """The count after three rounds, compiled and plain."""
+    return [S.t for S, *_ in left_behind(cls, T=3)]
+
+
+def outside(feedback):
+    return type("Outside", (Outside,), {"feedback": feedback})
+
+
+def test_a_global_is_read_anew(monkeypatch):
+    def feedback(self, u):
+        self.t += PACE
+
+    machine, before = outside(feedback), kernels()
+    for pace in (1, 2, 1, 2):
+        monkeypatch.setitem(globals(), "PACE", pace)
+        assert steps(machine) == [3 * pace] * 2
+    assert kernels() == before + 2
+
+
+def test_a_changed_cell_array_module_and_helper_are_read_anew(monkeypatch):
+    pace, table = 1, np.array([0, 1])
+
+    def cell(self, u):
+        self.t += pace
+
+    def array(self, u):
+        self.t += table[1]
+
+    def module(self, u):
+        self.t += SETTINGS.pace
+
+    def helper(self, u):
+        self.t += twice_doubled(1)
+
+    machines = {outside(f): n for f, n in ((cell, 1), (array, 1), (module, 1), (helper, 4))}
+    for machine, step in machines.items():
+        assert steps(machine) == [3 * step] * 2
+    pace = table[1] = 5
+    monkeypatch.setitem(globals(), "PACE", 5)
+    monkeypatch.setattr(SETTINGS, "pace", 5)
+    for machine, step in machines.items():
+        assert steps(machine) == [15 * step] * 2
+
+
+def test_a_changed_method_is_compiled_anew():
+    class Changing(Outside):
+        def feedback(self, u):
+            self.t += 1
+
+    assert steps(Changing) == [3, 3]
+    Changing.feedback = lambda self, u: None
+    assert steps(Changing) == [0, 0]
+
+
+def test_a_helper_in_a_closure():
+    @compilable
+    def five(u):
+        return 5
+
+    def feedback(self, u):
+        self.t += five(u)
+
+    assert steps(outside(feedback)) == [15, 15]
+
+
+# What compiled runs do differently is refused
 
 
 class Toggling(Blank):
@@ -429,6 +528,43 @@ class Single32(Constant):
 def test_a_machine_that_plays_otherwise_when_compiled_is_refused(machine):
     with pytest.raises(ValueError, match=machine.__name__):
         simulate("arith/linear", Sparring(machine), T=100, runs=1, workers=1)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero")
+@pytest.mark.parametrize("after", [5, 500])
+def test_a_division_by_zero_is_refused_in_a_sentence(after):
+    """NumPy's numbers would go on with inf; a compiled run stops, early or late."""
+
+    class Dividing(Blank):
+        def __init__(self, K, rng):
+            self.left, self.share = np.array([float(after)]), 0.0
+
+        def feedback(self, u):
+            self.left[0] -= 1
+            self.share = u / self.left[0]
+
+    words = r"mab over Dividing, Bandit divides by zero; .*compiled=False"
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(Dividing), 1000, 1, workers=1)
+    assert simulate(BANDIT, Single(Dividing), 1000, 1, compiled=False).pulls.sum() == 1000
+
+
+def test_a_plain_division_by_zero_is_refused_in_the_rehearsal():
+    class Dividing(Blank):
+        def advance(self):
+            return 1 // 0
+
+    with pytest.raises(ValueError, match=r"Single\(Dividing\) divides by zero in its first 40"):
+        simulate(BANDIT, Single(Dividing), 1000, 1, workers=1, compiled=False)
+
+
+def test_super_is_refused_by_name():
+    class Child(Constant):
+        def feedback(self, u):
+            super().feedback(u)
+
+    with pytest.raises(ValueError, match=r"feedback of Child calls super\(\), which only plain"):
+        next(left_behind(Child))
 
 
 def test_a_number_of_the_class_is_written_back():
