@@ -209,7 +209,7 @@ def _solve(formula) -> tuple[bool, str]:
     if answer == z3.unknown:
         return False, "z3 cannot decide it"
     model = solver.model()
-    values = sorted(f"{v} = {model[v]}" for v in model.decls())
+    values = sorted(f"{v} = {model[v]}" for v in model.decls() if v.arity() == 0)
     return False, "counterexample " + ", ".join(values)
 
 
