@@ -1,5 +1,6 @@
 """An algorithm is a text ``f(*parts, game)`` with the parts (machines, constants) it needs."""
 
+import inspect
 from collections.abc import Callable
 
 import numpy as np
@@ -17,6 +18,8 @@ class Algorithm:
 
     def __init__(self, name: str, machine: Callable | None = None, parameters: dict | None = None):
         self.name, self.machine, self.parameters = name, machine, dict(parameters or {})
+        if machine is not None:
+            check_machine(machine, self.parameters)
 
     def __repr__(self) -> str:
         return self.name
@@ -105,10 +108,31 @@ def _guarded(part, is_arm: Callable):
     return Guard(part, is_arm) if hasattr(part, "advance") else part
 
 
+def check_machine(machine: Callable, parameters: dict) -> None:
+    """Refuses what cannot be called as ``machine(K, rng, **parameters)``."""
+    if not callable(machine):
+        kind = type(machine).__name__
+        raise ValueError(f"machine is a {kind}, made already; give the class {kind} itself.")
+    try:
+        inspect.signature(machine).bind(None, None, **parameters)
+    except TypeError as error:
+        call = f"{_called(machine)}({', '.join(['K', 'rng', *parameters])})"
+        raise ValueError(f"machine cannot be made by {call}: {error}.") from None
+
+
+def _called(machine: Callable) -> str:
+    return getattr(machine, "__name__", str(machine))
+
+
+def number(value) -> str:
+    """A parameter in a name: all digits of a float that matter, 3 for 3.0."""
+    return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
 def label(reduction: str, machine: Callable, parameters: dict, right: Callable | None = None):
     """The name of a reduction over machines, such as ``Sparring(UCB, alpha=3)``."""
-    machines = [getattr(m, "__name__", str(m)) for m in (machine, right) if m is not None]
-    settings = [f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in parameters.items()]
+    machines = [_called(m) for m in (machine, right) if m is not None]
+    settings = [f"{k}={number(v)}" for k, v in parameters.items()]
     return f"{reduction}({', '.join(machines + settings)})"
 
 

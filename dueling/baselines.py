@@ -9,7 +9,7 @@ from math import log, sqrt
 import numpy as np
 
 from . import checks
-from .algorithm import Algorithm, Constants
+from .algorithm import Algorithm, Constants, number
 from .compiled import compilable
 
 
@@ -134,13 +134,12 @@ class IF(Algorithm):
     text = staticmethod(interleaved_filter)
 
     def __init__(self, version=2, scale=4.0, delta=None, horizon=None):
-        self.version = checks.one_of("version", version, (1, 2))
+        self.version = checks.one_of("version", checks.whole("version", version), (1, 2))
         self.scale = checks.real("scale", scale, "a number > 0", lambda v: v > 0)
         self.delta, self.horizon = _error(delta), _horizon(horizon)
-        given = {"delta": delta, "horizon": horizon}
-        extra = "".join(f", {k}={v:g}" for k, v in given.items() if v is not None)
-        settings = {"version": version, "scale": scale, **given}
-        super().__init__(f"IF{version}(scale={scale:g}{extra})", parameters=settings)
+        settings = {"scale": self.scale, "delta": self.delta, "horizon": self.horizon}
+        super().__init__(_label(f"IF{self.version}", settings), parameters=settings)
+        self.parameters["version"] = self.version
 
     def parts(self, game) -> tuple:
         """The constants."""
@@ -171,19 +170,23 @@ class BTMB(Algorithm):
         self.scale = checks.real("scale", scale, "a number > 0", lambda v: v > 0)
         self.gamma = checks.real("gamma", gamma, "a number >= 1", lambda v: v >= 1)
         self.delta, self.horizon = _error(delta), _horizon(horizon)
-        self.self_duels = bool(checks.one_of("self_duels", self_duels, (True, False)))
-        given = {"gamma": gamma if gamma != 1 else None, "delta": delta, "horizon": horizon}
-        extra = "".join(f", {k}={v:g}" for k, v in given.items() if v is not None)
-        extra += "" if self.self_duels else ", self_duels=False"
-        settings = {"scale": scale, "gamma": gamma, "delta": delta, "horizon": horizon}
-        settings["self_duels"] = self.self_duels
-        super().__init__(f"BTMB(scale={scale:g}{extra})", parameters=settings)
+        self.self_duels = checks.flag("self_duels", self_duels)
+        settings = {"scale": self.scale, "gamma": self.gamma, "delta": self.delta}
+        settings |= {"horizon": self.horizon, "self_duels": self.self_duels}
+        usual = {"gamma": 1.0, "self_duels": True}
+        super().__init__(_label("BTMB", settings, usual), parameters=settings)
 
     def parts(self, game) -> tuple:
         """The constants."""
         delta = self.delta or 1 / (2 * (self.horizon or game.T) * game.K)
         gamma, own = self.gamma, self.self_duels
         return (Constants(game.rng, scale=self.scale, gamma=gamma, delta=delta, self_duels=own),)
+
+
+def _label(name: str, settings: dict, usual: dict | None = None) -> str:
+    """The name with every setting that is given and not as usual."""
+    said = {k: v for k, v in settings.items() if v is not None and v != (usual or {}).get(k)}
+    return f"{name}({', '.join(f'{k}={number(v)}' for k, v in said.items())})"
 
 
 def _error(delta):

@@ -7,13 +7,22 @@ from numbers import Integral, Real
 import numpy as np
 
 
-def whole(name: str, value, least: int = 1) -> int:
-    """The value as an ``int``, if it is a whole number >= ``least``."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
+def whole(name: str, value, least: int = 1, most: float = 2**62) -> int:
+    """The value as an ``int``, if it is a whole number from ``least`` to ``most``."""
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    finite = number and (isinstance(value, Integral) or isfinite(value))
+    if not finite or value != int(value) or value < least:
         raise ValueError(f"{name} is {value!r}; it must be a whole number >= {least}.")
-    if value != int(value) or value < least:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number >= {least}.")
+    if value > most:
+        raise ValueError(f"{name} is {value!r}; it must be at most {most}.")
     return int(value)
+
+
+def flag(name: str, value) -> bool:
+    """The value as a ``bool``, if it is true or false."""
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} is {value!r}; it must be True or False.")
+    return bool(value)
 
 
 def real(name: str, value, allowed: str, good) -> float:
@@ -78,7 +87,10 @@ def checkpoints(value, T: int) -> np.ndarray:
     """Strictly increasing whole rounds in 1..T; by default 1, 2, 4, ... and T itself."""
     if value is None:
         return np.array(sorted({2**i for i in range(T.bit_length()) if 2**i <= T} | {T}), np.int64)
-    rounds = [whole("checkpoints", t) for t in np.ravel(np.asarray(value, dtype=object))]
+    given = np.asarray(value, dtype=object)
+    if given.ndim != 1:
+        raise ValueError(f"checkpoints has {given.ndim} dimension(s); it must be a list of rounds.")
+    rounds = [whole("checkpoints", t) for t in given]
     if not rounds or rounds != sorted(set(rounds)):
         raise ValueError(f"checkpoints is {value!r}; it must be strictly increasing, not empty.")
     if rounds[-1] > T:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .algorithm import Algorithm, label
+from .algorithm import Algorithm, check_machine, label
 
 
 def doubler(S, L, game):
@@ -127,6 +127,8 @@ class Sparring(Algorithm):
     def __init__(self, machine: Callable, right: Callable | None = None, **parameters):
         super().__init__(label("Sparring", machine, parameters, right), machine, parameters)
         self.right = right
+        if right is not None:
+            check_machine(right, {})
 
     def parts(self, game) -> tuple:
         """The left and the right machine."""

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-FORMAT = "dueling result 1"
+FORMAT = "dueling result 2"
+CURVES = ("regret", "realised")
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,8 @@ class Result:
     Attributes:
         checkpoints: the rounds at which regret was read.
         arrays: ``regret[run, checkpoint]``; ``plays[run, b, x, y]``, the number of duels of (x, y)
-            that ended with b; and ``realised[run, checkpoint]`` where asked.
+            that ended with b (of a cardinal bandit ``plays[run, u, x]``); and
+            ``realised[run, checkpoint]`` where asked.
         about: parameters, seed, versions and commit.
     """
 
@@ -32,21 +34,23 @@ class Result:
     @property
     def regret(self) -> np.ndarray:
         """regret[run, checkpoint]."""
-        return self.arrays["regret"]
+        return self._array("regret")
 
     @property
     def plays(self) -> np.ndarray:
         """plays[run, b, x, y]: duels of the left arm x and the right arm y that ended with b."""
-        return self.arrays["plays"]
+        return self._array("plays")
 
     @property
     def realised(self) -> np.ndarray:
         """realised[run, checkpoint], the realised regret, where asked."""
-        return self.arrays["realised"]
+        return self._array("realised")
 
     @property
     def advances(self) -> np.ndarray:
         """advances[run, x], how often x was the left arm: in MultiSBM, n_x, the clock of S_x."""
+        if self.plays.ndim != 4:
+            raise ValueError("this is a cardinal bandit's result: no left arms; see its pulls.")
         return self.plays.sum(axis=(1, 3))
 
     @property
@@ -54,6 +58,14 @@ class Result:
         """pulls[run, x], how often x was played, on either side."""
         duels = self.plays.sum(axis=1)
         return duels if duels.ndim == 2 else duels.sum(axis=1) + duels.sum(axis=2)
+
+    def _array(self, name: str) -> np.ndarray:
+        if name not in self.arrays:
+            held, ask = ", ".join(self.arrays), "; simulate(..., realised=True) draws it"
+            raise ValueError(
+                f"this result holds {held}, but no {name}{ask if name == 'realised' else ''}."
+            )
+        return self.arrays[name]
 
     def mean(self) -> np.ndarray:
         """The mean regret at each checkpoint."""
@@ -67,13 +79,15 @@ class Result:
         """Write one file, whole or not at all; the same result gives the same bytes."""
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        about = json.dumps({"format": FORMAT, **self.about}, sort_keys=True)
+        head = {"format": FORMAT, "arrays": sorted(self.arrays), **self.about}
+        named = {"about": np.array(json.dumps(head, sort_keys=True)), **self.arrays}
         half = path.with_name(f".{path.name}.{os.getpid()}.part")
-        with open(half, "wb") as file:
-            np.savez_compressed(
-                file, about=np.array(about), checkpoints=self.checkpoints, **self.arrays
-            )
-        os.replace(half, path)
+        try:
+            with open(half, "wb") as file:
+                np.savez_compressed(file, checkpoints=self.checkpoints, **named)
+            os.replace(half, path)
+        finally:
+            half.unlink(missing_ok=True)
         return path
 
     @staticmethod
@@ -83,9 +97,12 @@ class Result:
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             about = json.loads(str(arrays.pop("about")))
-            if about.pop("format") != FORMAT:
+            rounds = arrays.pop("checkpoints")
+            if about.pop("format") != FORMAT or about.pop("arrays") != sorted(arrays):
                 raise KeyError("format")
-            return Result(arrays.pop("checkpoints"), arrays, about)
+            if any(arrays[name].shape[1:] != rounds.shape for name in CURVES if name in arrays):
+                raise IndexError("regret")
+            return Result(rounds, arrays, about)
         except FileNotFoundError:
             raise
         except Exception as bad:  # zip, zlib, json and numpy each have their own
@@ -96,14 +113,19 @@ class Result:
 
 
 def provenance(settings: dict) -> dict:
-    """The settings together with versions, platform and commit."""
+    """The settings, as JSON can hold them, together with versions, platform and commit."""
     return {
-        **settings,
+        **json.loads(json.dumps(settings, default=_plain)),
         "versions": {name: _version(name) for name in ("dueling", "numpy", "numba", "scipy")},
         "python": platform.python_version(),
         "machine": f"{platform.system()}-{platform.machine()}",
         "commit": commit(),
     }
+
+
+def _plain(value):
+    """NumPy's numbers and arrays as Python's, anything else by its name."""
+    return value.tolist() if hasattr(value, "tolist") else getattr(value, "__name__", repr(value))
 
 
 def _version(name: str) -> str:

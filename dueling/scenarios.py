@@ -1,6 +1,8 @@
 """The games of Section 7 as data, and how a reader states a game of their own."""
 
+import hashlib
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -37,19 +39,28 @@ YJ_REPAIRS = {
 }
 
 
+def digest(*arrays: np.ndarray) -> str:
+    """A short hash of the numbers, rounded to twelve digits so that all machines agree on it."""
+    rounded = [np.round(a, 12) + 0.0 for a in arrays]
+    return hashlib.sha256(b"".join(a.astype("<f8").tobytes() for a in rounded)).hexdigest()[:16]
+
+
 class Preferences:
     """A dueling game given by P[x, y] = Pr[b = 1 | x, y], the chance that the right arm y wins.
 
     The best arm is the Condorcet winner, and regret is the one of Section 7 (YJ):
     (eps[x*, x] + eps[x*, y]) / 2 with eps[x*, x] = P[x, x*] - 1/2. A table with a position bias,
-    P + P^T != 1, must be asked for with ``biased=True``.
+    P + P^T != 1, must be asked for with ``biased=True``. A table without a Condorcet winner has no
+    regret, but ``regret="none"`` counts its plays. Without a name, the table's digest is the name.
     """
 
     regrets: tuple[str, ...] = ("preference",)
 
-    def __init__(self, P, name: str = "preferences", biased: bool = False):
-        self.P = checks.preferences("P", P, antisymmetric=not biased)
-        self.K, self.name, self.biased = len(self.P), str(name), bool(biased)
+    def __init__(self, P, name: str | None = None, biased: bool = False):
+        self.biased = checks.flag("biased", biased)
+        self.P = checks.preferences("P", P, antisymmetric=not self.biased)
+        self.K, self.digest = len(self.P), digest(self.P)
+        self.name = str(name or f"preferences/{self.digest[:8]}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
@@ -60,7 +71,10 @@ class Preferences:
         fair = (self.P + 1 - self.P.T) / 2
         winners = np.flatnonzero((fair >= 0.5 - 1e-12).all(axis=0))
         if len(winners) == 0:
-            raise ValueError(f"{self.name} has no Condorcet winner: preference regret needs one.")
+            raise ValueError(
+                f"{self.name} has no Condorcet winner: preference regret needs one; "
+                "regret='none' counts the plays alone."
+            )
         return int(winners[np.argmax(fair[:, winners].sum(axis=0))])
 
     def table(self, regret: str | None = None) -> np.ndarray:
@@ -80,12 +94,13 @@ class Preferences:
 
     def measure(self, game: Game, p: np.ndarray, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and plays[b, x, y] at the end, in the scenario's own arms."""
-        history = np.empty_like(game.history)
+        history, plays = np.empty_like(game.history), np.empty_like(game.plays)
         history[..., p[:, None], p[None, :]] = game.history
-        curve = (history.sum(axis=1) * self.table(regret)).sum(axis=(1, 2))
-        plays = np.empty_like(game.plays)
         plays[:, p[:, None], p[None, :]] = game.plays
-        return {"regret": curve, "plays": plays, "history": history}
+        found = {"plays": plays, "history": history}
+        if regret != "none":
+            found["regret"] = (history.sum(axis=1) * self.table(regret)).sum(axis=(1, 2))
+        return found
 
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""
@@ -101,20 +116,25 @@ class Utilities(Preferences):
     * ``average``: :math:`\mu(x^*) - (\mu(x) + \mu(y))/2` (Section 2, the default);
     * ``choice``: :math:`\mu(x^*) - E[u\,\phi(u, v) + v\,\phi(v, u)]` (Section 2);
     * ``preference``: as in Section 7.
+
+    Without a name, the link and a digest of the numbers are the name.
     """
 
     regrets = ("average", "choice", "preference")
 
     def __init__(self, mu, link: Callable = links.linear, law=links.deterministic, name=None):
         self.mu = checks.utilities("mu", mu)
-        self.link, self.law = link, law
+        self.link, self.law = links.on_arrays(link), law
         self.atoms = links.atoms(law, self.mu)
-        links.check_link(link, np.unique(np.concatenate([values for values, _ in self.atoms])))
+        links.check_link(self.link, np.unique(np.concatenate([values for values, _ in self.atoms])))
         P = np.full((len(self.mu),) * 2, 0.5)
         for x, y in zip(*np.triu_indices(len(self.mu), 1), strict=True):
-            P[x, y] = self._expect(x, y, lambda u, v: link(v, u))
+            P[x, y] = self._expect(x, y, lambda u, v: self.link(v, u))
             P[y, x] = 1 - P[x, y]
-        super().__init__(np.clip(P, 0, 1), name or f"utilities/{getattr(link, '__name__', 'link')}")
+        super().__init__(np.clip(P, 0, 1), name)
+        self.digest = digest(self.mu, self.P)
+        said = getattr(link.func if isinstance(link, partial) else link, "__name__", "link")
+        self.name = str(name or f"utilities/{said}/{self.digest[:8]}")
 
     def _expect(self, x: int, y: int, f: Callable) -> float:
         (u, wu), (v, wv) = self.atoms[x], self.atoms[y]
@@ -164,9 +184,10 @@ class Cardinal:
 
     regrets = ("cardinal",)
 
-    def __init__(self, mu, name: str = "cardinal"):
+    def __init__(self, mu, name: str | None = None):
         self.mu = checks.utilities("mu", mu)
-        self.K, self.name = len(self.mu), str(name)
+        self.K, self.digest = len(self.mu), digest(self.mu)
+        self.name = str(name or f"cardinal/{self.digest[:8]}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"

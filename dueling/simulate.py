@@ -1,10 +1,17 @@
 """Many runs of an algorithm on a scenario: the same bits on any number of workers."""
 
 import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
+from typing import Any
 from zlib import crc32
 
 import joblib
 import numpy as np
+from joblib.parallel import ThreadingBackend, get_active_backend
 from tqdm import tqdm
 
 from . import checks
@@ -58,54 +65,77 @@ def simulate(
         runs: how many independent games.
         seed: the root seed.
         checkpoints: increasing rounds; default 1, 2, 4, ... and T.
-        regret: ``average``, ``choice`` or ``preference``; default the scenario's first.
+        regret: ``average``, ``choice`` or ``preference``; default the scenario's first. ``none``
+            counts the plays alone.
         realised: also draw the realised regret (see :meth:`Utilities.realised`).
         permute: give each run its own random order of the arms.
         common: use common random numbers across algorithms.
         compiled: compile the algorithm's text; False runs the same text as plain Python.
         workers: threads; default all cores. Inside ``joblib.parallel_config(backend="dask")`` the
-            runs go to that cluster.
+            runs go to that cluster. After Ctrl-C no further run begins.
         chunk: runs per task.
         progress: show a progress bar; default only on a terminal.
     """
-    scenario = named_scenario(scenario) if isinstance(scenario, str) else scenario
-    if isinstance(algorithm, str):
-        algorithm = ALGORITHMS[checks.one_of("algorithm", algorithm, ALGORITHMS)]
-    _check_kinds(scenario, algorithm)
-    T, runs, seed = checks.whole("T", T), checks.whole("runs", runs), checks.whole("seed", seed, 0)
+    scenario, algorithm = _scenario(scenario), _algorithm(algorithm)
+    T, runs = checks.whole("T", T), checks.whole("runs", runs)
     workers = checks.whole("workers", os.cpu_count() if workers is None else workers)
     chunk = checks.whole("chunk", -(-runs // (8 * workers)) if chunk is None else chunk)
-    rounds = checks.checkpoints(checkpoints, T)
-    regret = checks.one_of("regret", regret or scenario.regrets[0], scenario.regrets)
-    if realised and not hasattr(scenario, "realised"):
-        raise ValueError(f"realised is True; {scenario} has no utilities to draw.")
-    if realised and regret not in ("average", "choice"):
-        raise ValueError(f"regret is {regret!r}; realised regret is 'average' or 'choice'.")
-    if hasattr(scenario, "table"):
-        scenario.table(regret)  # a table without a best arm is refused here
-    rehearse(scenario, algorithm, T, compiled)
-    setting = (scenario, algorithm, T, seed, rounds, regret, realised, permute, common, compiled)
+    setting = Setting(
+        scenario,
+        algorithm,
+        T=T,
+        seed=checks.whole("seed", seed, 0, np.inf),
+        checkpoints=checks.checkpoints(checkpoints, T),
+        regret=_regret(scenario, regret, checks.flag("realised", realised)),
+        realised=bool(realised),
+        permute=checks.flag("permute", permute),
+        common=checks.flag("common", common),
+        compiled=checks.flag("compiled", compiled),
+    )
+    rehearse(scenario, algorithm, T, setting.compiled)
     tasks = [range(r, min(r + chunk, runs)) for r in range(0, runs, chunk)]
-    # the bar must not write into notebooks: by default it shows on a terminal only
-    bar = tqdm(total=runs, disable=None if progress is None else not progress, unit="run")
-    measured = []
-    with bar:
-        pool = joblib.Parallel(workers, prefer="threads", return_as="generator", pre_dispatch="all")
-        for done in pool(joblib.delayed(_play)(setting, task) for task in tasks):
-            measured += done
-            bar.update(len(done))
+    measured = _all(_spread(setting.play, tasks, workers), runs, progress)
     arrays = {name: np.array([m[name] for m in measured]) for name in measured[0]}
-    settings = {
-        "scenario": scenario.name,
-        "algorithm": algorithm.name,
-        "T": T,
-        "runs": runs,
-        "seed": seed,
-        "regret": regret,
-        "permute": permute,
-        "common": common,
-    }
-    return Result(rounds, arrays, provenance(settings))
+    return Result(setting.checkpoints, arrays, provenance({**setting.about(), "runs": runs}))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that decides what a run gives."""
+
+    scenario: Any
+    algorithm: Algorithm
+    T: int
+    seed: int
+    checkpoints: np.ndarray
+    regret: str
+    realised: bool
+    permute: bool
+    common: bool
+    compiled: bool
+
+    def play(self, run: int) -> dict:
+        """What is measured of one run."""
+        rng = stream(self.scenario, self.algorithm, self.seed, run, self.common)
+        game, p = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
+        self.algorithm.play(game, self.compiled)
+        found = self.scenario.measure(game, p, self.regret)
+        history = found.pop("history", None)
+        if self.realised:
+            own = stream(self.scenario, self.algorithm, self.seed, run, False, purpose=(1,))
+            found["realised"] = self.scenario.realised(history, own, self.regret)
+        return found
+
+    def about(self) -> dict:
+        """The settings as provenance: names, numbers, and the digest of the scenario's table."""
+        plain = ("T", "seed", "regret", "realised", "permute", "common")
+        return {
+            "scenario": self.scenario.name,
+            "digest": getattr(self.scenario, "digest", None),
+            "algorithm": self.algorithm.name,
+            "parameters": self.algorithm.parameters,
+            **{name: getattr(self, name) for name in plain},
+        }
 
 
 def stream(scenario, algorithm, seed: int, run: int, common: bool = True, purpose: tuple = ()):
@@ -139,24 +169,69 @@ def rehearse(scenario, algorithm: Algorithm, T: int, compiled: bool = True) -> N
             )
 
 
-def _play(setting: tuple, runs: range) -> list[dict]:
-    scenario, algorithm, T, seed, rounds, regret, realised, permute, common, compiled = setting
+def _all(done: Iterator[list], runs: int, progress: bool | None) -> list[dict]:
+    """What was measured of all runs, under a progress bar: by default on a terminal only."""
     measured = []
-    for run in runs:
-        rng = stream(scenario, algorithm, seed, run, common)
-        game, p = scenario.game(T, rounds, rng, permute)
-        algorithm.play(game, compiled)
-        found = scenario.measure(game, p, regret)
-        history = found.pop("history", None)
-        if realised:
-            own = stream(scenario, algorithm, seed, run, common=False, purpose=(1,))
-            found["realised"] = scenario.realised(history, own, regret)
-        measured.append(found)
+    hidden = None if progress is None else not checks.flag("progress", progress)
+    with closing(done), tqdm(total=runs, disable=hidden, unit="run") as bar:
+        for found in done:
+            measured += found
+            bar.update(len(found))
     return measured
 
 
-def _check_kinds(scenario, algorithm) -> None:
-    if not all(hasattr(scenario, name) for name in ("game", "measure", "is_arm", "regrets")):
-        raise ValueError(f"scenario is {scenario!r}; it must be a name or a scenario.")
-    if not isinstance(algorithm, Algorithm):
-        raise ValueError(f"algorithm is {algorithm!r}; it must be a name or an algorithm.")
+def _spread(play: Callable, tasks: list[range], workers: int) -> Iterator[list]:
+    """The measured runs of each task, in order: on threads, or where joblib is told to go."""
+    if isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend):
+        yield from _threads(play, tasks, workers)
+    else:
+        pool = joblib.Parallel(workers, return_as="generator", pre_dispatch="all")
+        yield from pool(joblib.delayed(_each)(play, task) for task in tasks)
+
+
+def _each(play: Callable, task: range) -> list:
+    return [play(run) for run in task]
+
+
+def _threads(play: Callable, tasks: list[range], workers: int) -> Iterator[list]:
+    """Also one worker is a thread: a compiled game lets the main thread hear Ctrl-C."""
+    stop = threading.Event()
+
+    def until_stopped(task: range) -> list:
+        return [play(run) for run in task if not stop.is_set()]
+
+    with ThreadPool(workers) as pool:
+        try:
+            yield from pool.imap(until_stopped, tasks)
+        finally:
+            stop.set()
+
+
+def _scenario(given):
+    if isinstance(given, str):
+        return named_scenario(given)
+    needed = ("name", "game", "measure", "is_arm", "regrets")
+    if isinstance(given, type) or not all(hasattr(given, name) for name in needed):
+        such = "it must be a name or a scenario, such as Utilities([0.8, 0.5])"
+        raise ValueError(f"scenario is {given!r}; {such}.")
+    return given
+
+
+def _algorithm(given) -> Algorithm:
+    if isinstance(given, str):
+        return ALGORITHMS[checks.one_of("algorithm", given, ALGORITHMS)]
+    if not isinstance(given, Algorithm):
+        such = "it must be a name or an algorithm, such as Sparring(UCB, alpha=3)"
+        raise ValueError(f"algorithm is {given!r}; {such}.")
+    return given
+
+
+def _regret(scenario, regret: str | None, realised: bool) -> str:
+    regret = checks.one_of("regret", regret or scenario.regrets[0], (*scenario.regrets, "none"))
+    if realised and not hasattr(scenario, "realised"):
+        raise ValueError(f"realised is True; {scenario} has no utilities to draw.")
+    if realised and regret not in ("average", "choice"):
+        raise ValueError(f"regret is {regret!r}; realised regret is 'average' or 'choice'.")
+    if regret != "none" and hasattr(scenario, "table"):
+        scenario.table(regret)  # a table without a best arm is refused here
+    return regret

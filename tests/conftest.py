@@ -33,9 +33,9 @@ class Ten:
         self.s[self.x] += u
 
 
-def plain(scenario, algorithm, T=40, runs=3, **options):
-    """A small simulation as plain Python on one worker."""
-    return simulate(scenario, algorithm, T, runs, compiled=False, workers=1, **options)
+def plain(scenario, algorithm, T=40, runs=3, workers=1, **options):
+    """A small simulation as plain Python, on one worker."""
+    return simulate(scenario, algorithm, T, runs, compiled=False, workers=workers, **options)
 
 
 def same(a, b):

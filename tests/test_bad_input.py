@@ -146,8 +146,9 @@ def test_things_that_are_no_scenario_or_algorithm(thing):
     refuses(lambda: simulate("YJ", thing), r"algorithm is .*; it must be a name or an algorithm")
 
 
-def test_a_class_is_not_an_algorithm():
-    refuses(lambda: simulate("YJ", Sparring), "algorithm is <class .*Sparring'>; it must be a name")
+def test_a_class_is_no_algorithm_and_no_scenario():
+    refuses(lambda: simulate("YJ", Sparring), r"algorithm is <class .*such as Sparring\(UCB, alpha")
+    refuses(lambda: simulate(Utilities, "IF"), r"scenario is <class .*such as Utilities\(\[0.8")
 
 
 # Numbers of simulate
@@ -159,6 +160,20 @@ def test_whole_numbers(name, value):
     words = rf"^{name} is .*; it must be a whole number >= 1"
     with pytest.raises(ValueError, match=words) as error:
         simulate("YJ", "IF", **{name: value})
+    assert repr(value) in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["T", "runs", "workers", "chunk"])
+def test_numbers_that_are_too_large(name):
+    for value in (2**63, 1e30, 10**400):
+        refuses(lambda v=value: simulate("YJ", "IF", **{name: v}), f"^{name} is .*; it must be at")
+
+
+@pytest.mark.parametrize("name", ["realised", "permute", "common", "compiled", "progress"])
+@pytest.mark.parametrize("value", [1, "yes", [True]])
+def test_flags(name, value):
+    with pytest.raises(ValueError, match=rf"^{name} is .*; it must be True or False") as error:
+        simulate("arith/linear", "IF", 5, 1, **{"compiled": False, name: value})
     assert repr(value) in str(error.value)
 
 
@@ -182,6 +197,8 @@ def test_whole_floats_and_numpy_numbers_are_welcome():
         ([0, 10], "checkpoints is 0; it must be a whole number >= 1"),
         ([1.5], "checkpoints is 1.5; it must be a whole number >= 1"),
         ([NAN], "checkpoints is nan; it must be a whole number >= 1"),
+        ([[1, 2], [3, 4]], r"checkpoints has 2 dimension\(s\); it must be a list of rounds"),
+        (50, r"checkpoints has 0 dimension\(s\); it must be a list of rounds"),
     ],
 )
 def test_checkpoints(rounds, words):
@@ -211,6 +228,8 @@ def test_ties():
     "call, words",
     [
         (lambda: IF(3), "version is 3"),
+        (lambda: IF(True), "version is True"),
+        (lambda: BTMB(self_duels=1), "self_duels is 1; it must be True or False"),
         (lambda: IF(scale=0), "scale is 0; it must be a number > 0"),
         (lambda: IF(scale=NAN), "scale is nan; it must be a number > 0"),
         (lambda: IF(delta=0), r"delta is 0; it must be a number in \(0, 1\)"),
@@ -249,6 +268,20 @@ def machine(**changes):
 def test_a_machine_that_misses_an_operation(reduction, operation):
     words = f"machine Odd has no operation '{operation}'; a machine has reset, advance, feedback"
     refuses(lambda: simulate("YJ", reduction(machine(**{operation: None}))), words)
+
+
+@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler, Single])
+def test_a_machine_that_cannot_be_made(reduction):
+    alone = type("Alone", (Still,), {"__init__": lambda self, K: None})
+    words = r"machine cannot be made by Alone\(K, rng\): too many positional arguments"
+    refuses(lambda: reduction(alone), words)
+    words = r"machine cannot be made by UCB\(K, rng, alpa\): got an unexpected .*'alpa'"
+    refuses(lambda: reduction(UCB, alpa=3), words)
+    refuses(lambda: reduction(Ten(3, None)), "machine is a Ten, made already; give the class Ten")
+
+
+def test_a_right_machine_that_cannot_be_made():
+    refuses(lambda: Sparring(UCB, right=Ten(3, None)), "machine is a Ten, made already")
 
 
 def test_a_right_machine_that_misses_an_operation():

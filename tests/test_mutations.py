@@ -214,7 +214,7 @@ MUTANTS = {
         better_arm_wins,
     ),
     "the table is flipped": (
-        *("scenarios.py", "lambda u, v: link(v, u)", "lambda u, v: link(u, v)", better_arm_wins),
+        *("scenarios.py", "self.link(v, u))\n", "self.link(u, v))\n", better_arm_wins),
     ),
     "YJ is flipped": ("scenarios.py", "0.5 - eps, name", "0.5 + eps, name", better_arm_wins),
     "plays stay in the run's arms": (

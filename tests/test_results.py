@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import plain, same
 
-from dueling import UCB, Cardinal, MultiSBM, Result, Single, results, simulate
+from dueling import BTMB, UCB, Cardinal, MultiSBM, Result, Single, results, scenario, simulate
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,16 @@ def test_pulls_and_advances(result):
 def test_pulls_of_a_cardinal_bandit():
     result = plain(Cardinal([0.5, 0.4]), Single(UCB), T=30, runs=2)
     assert (result.pulls.sum(axis=1) == 30).all() and result.pulls.shape == (2, 2)
+    with pytest.raises(ValueError, match="a cardinal bandit's result: no left arms; see its pulls"):
+        result.advances.sum()
+
+
+def test_what_was_not_asked_for_is_not_there():
+    result = plain("arith/linear", "Sparring", T=10, runs=2)
+    with pytest.raises(ValueError, match=r"holds .*but no realised; simulate\(.*realised=True"):
+        result.realised.sum()
+    with pytest.raises(ValueError, match="holds regret, but no plays"):
+        Result(result.checkpoints, {"regret": result.regret}, {}).pulls.sum()
 
 
 # Files
@@ -66,9 +76,23 @@ def test_about_holds_the_provenance(result):
     assert about["scenario"] == "arith/linear" and about["algorithm"] == "Sparring(UCB, alpha=3)"
     assert (about["T"], about["runs"], about["seed"]) == (100, 4, 2014)
     assert (about["regret"], about["permute"], about["common"]) == ("average", True, True)
+    assert about["realised"] is True and about["parameters"] == {"alpha": 3.0}
+    assert about["digest"] == scenario("arith/linear").digest
     assert set(about["versions"]) >= {"dueling", "numpy", "numba", "scipy"}
     assert about["python"].count(".") == 2 and about["machine"]
     assert about["commit"] == "unknown" or len(about["commit"].removesuffix("-edited")) == 40
+
+
+def test_provenance_holds_what_json_can():
+    given = {"P": np.eye(2), "n": np.int64(3), "flag": np.True_, "f": json.dumps, "o": 1j}
+    held = results.provenance(given)
+    assert [held[k] for k in given] == [[[1.0, 0.0], [0.0, 1.0]], 3, True, "dumps", "1j"]
+
+
+def test_flags_and_numbers_of_numpy_are_saved(tmp_path):
+    result = plain("YJ", BTMB(scale=np.float64(2.5)), permute=np.True_, seed=np.int64(4))
+    back = Result.load(result.save(tmp_path / "file")).about
+    assert back["permute"] is True and back["parameters"]["scale"] == 2.5
 
 
 def test_commit_is_unknown_without_git(monkeypatch):
@@ -101,6 +125,11 @@ def zipped():
     return file.getvalue()
 
 
+def head(*arrays):
+    return np.array(json.dumps({"format": results.FORMAT, "arrays": arrays}))
+
+
+ONE, CURVE = np.ones(1), np.ones((3, 1))
 OLD = np.array(json.dumps({"format": "dueling result 0"}))
 FOREIGN = {
     "text": b"run,regret\n1,2\n",
@@ -112,7 +141,17 @@ FOREIGN = {
     "other json": npz(about=np.array("[1, 2]"), checkpoints=np.ones(1)),
     "other format": npz(about=OLD, checkpoints=np.ones(1)),
     "objects": npz(about=np.array([{}], dtype=object)),
+    "an array is missing": npz(about=head("plays", "regret"), checkpoints=ONE, regret=CURVE),
+    "an array too many": npz(about=head("regret"), checkpoints=ONE, regret=CURVE, plays=ONE),
+    "a curve too short": npz(about=head("regret"), checkpoints=np.ones(2), regret=CURVE),
 }
+
+
+def test_the_head_of_the_foreign_files_is_ours(tmp_path):
+    """So those of them that miss an array are refused for that alone."""
+    path = tmp_path / "ours"
+    path.write_bytes(npz(about=head("regret"), checkpoints=ONE, regret=CURVE))
+    assert np.array_equal(Result.load(path).regret, CURVE)
 
 
 @pytest.mark.parametrize("kind", FOREIGN)
@@ -165,6 +204,7 @@ def test_an_interrupted_save_leaves_the_old_file(result, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         plain("YJ", "IF").save(path)
     assert path.read_bytes() == before and same(Result.load(path), result)
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_results_of_other_games_are_told_apart(tmp_path):

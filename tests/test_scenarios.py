@@ -1,10 +1,26 @@
 """The sixteen scenarios of Section 7 and a reader's own: tables, names, regrets."""
 
+import math
+from functools import partial
+
 import numpy as np
 import pytest
 from conftest import plain
 
-from dueling import Cardinal, Preferences, Uniform, Utilities, linear, natural, scenario, yj
+from dueling import (
+    Cardinal,
+    Preferences,
+    Uniform,
+    Utilities,
+    bernoulli,
+    beta,
+    deterministic,
+    linear,
+    logit,
+    natural,
+    scenario,
+    yj,
+)
 from dueling.scenarios import LINKS, NAMES, UTILITIES, YJ_PRINTED, YJ_REPAIRS
 
 
@@ -103,8 +119,23 @@ def test_condorcet_winner_and_regret():
 
 def test_cycles_have_no_winner():
     cycle = Preferences([[0.5, 0.4, 0.6], [0.6, 0.5, 0.4], [0.4, 0.6, 0.5]], name="cycle")
-    with pytest.raises(ValueError, match="cycle has no Condorcet winner"):
+    with pytest.raises(ValueError, match=r"cycle has no Condorcet winner.*regret='none' counts"):
         cycle.table()
+    with pytest.raises(ValueError, match="cycle has no Condorcet winner"):
+        plain(cycle, Uniform())
+    result = plain(cycle, Uniform(), T=30, regret="none")
+    assert (result.plays.sum(axis=(1, 2, 3)) == 30).all() and result.about["regret"] == "none"
+    with pytest.raises(ValueError, match="holds plays, but no regret"):
+        result.mean()
+
+
+def test_plays_are_counted_without_regret():
+    with_regret, without = (plain("YJ", Uniform(), regret=r) for r in (None, "none"))
+    assert np.array_equal(with_regret.plays, without.plays) and list(without.arrays) == ["plays"]
+    with pytest.raises(ValueError, match="regret is 'none'; realised regret"):
+        plain("arith/linear", Uniform(), regret="none", realised=True)
+    with pytest.raises(ValueError, match="regret is 'none'; did you mean"):
+        scenario("YJ").table("none")
 
 
 def test_a_position_bias_must_be_asked_for():
@@ -122,9 +153,47 @@ def test_a_readers_link_and_name():
 
     game = Utilities([0.5, 0.4], steep)
     assert game.P.tolist() == [[0.5, pytest.approx(0.3)], [pytest.approx(0.7), 0.5]]
-    assert game.name == "utilities/steep" and repr(game) == "Utilities(utilities/steep)"
+    assert game.name == "utilities/steep/" + game.digest[:8]
     assert Utilities([0.5, 0.4], natural, name="mine").name == "mine"
-    assert repr(Cardinal([0.5, 0.4])) == "Cardinal(cardinal)"
+    assert repr(Cardinal([0.5, 0.4], "two")) == "Cardinal(two)"
+
+
+def test_a_link_of_numbers_alone_is_called_pair_by_pair():
+    def steps(a, b):
+        if a == b:
+            return 0.5
+        return min(1.0, math.exp(a - b) / 2) if a < b else max(0.0, 1 - math.exp(b - a) / 2)
+
+    def steps_of_arrays(a, b):
+        low = np.exp(-abs(np.subtract(a, b))) / 2
+        return np.where(np.equal(a, b), 0.5, np.where(np.less(a, b), low, 1 - low))
+
+    for law in (deterministic, bernoulli, beta(3)):
+        one, other = (Utilities([0.8, 0.3, 0.3], f, law) for f in (steps, steps_of_arrays))
+        assert np.allclose(one.P, other.P, atol=1e-15)
+        assert np.allclose(one.table("choice"), other.table("choice"), atol=1e-15)
+    result = plain(one, Uniform(), T=20, realised=True, regret="choice")
+    assert np.isfinite(result.realised).all()
+
+
+def test_unnamed_games_are_named_by_their_numbers():
+    """So two of them do not share a stream; the same game has the same name everywhere."""
+    games = [
+        Utilities([0.5, 0.4]),
+        Utilities([0.5, 0.4 + 1e-9]),
+        Utilities([0.5, 0.4], natural),
+        Utilities([0.5, 0.4], partial(natural, zero=0.5)),
+        Utilities([0.5, 0.4], logit, bernoulli),
+        Utilities([0.5, 0.4], logit),
+        Preferences([[0.5, 0.4], [0.6, 0.5]]),
+        Preferences([[0.5, 0.3], [0.7, 0.5]]),
+        Cardinal([0.5, 0.4]),
+        Cardinal([0.5, 0.3]),
+    ]
+    names = [game.name for game in games]
+    assert names[3] == names[2] and len(set(names)) == 9
+    assert names[0] == "utilities/linear/08448aad" and names[8] == "cardinal/4a9018c1"
+    assert scenario("arith/linear").digest != scenario("geom/linear").digest
 
 
 def test_permuted_runs_are_told_in_the_scenarios_own_arms():

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from zlib import crc32
 
@@ -14,6 +15,8 @@ from conftest import Ten, plain, same
 
 from dueling import (
     ALGORITHMS,
+    BTMB,
+    IF,
     UCB,
     Cardinal,
     Doubler,
@@ -216,21 +219,32 @@ def test_the_bar_is_silent_unless_asked(capfd):
     assert "3/3" in capfd.readouterr().err
 
 
+def test_names_tell_nearby_parameters_apart():
+    algorithms = [Sparring(UCB, alpha=a) for a in (3, 3.0, 3.0000001, 1e-7)]
+    algorithms += [IF(scale=s) for s in (4, 4.0000001)] + [BTMB(delta=d) for d in (0.1, 0.10000001)]
+    names = [a.name for a in algorithms]
+    assert names[0] == names[1] == "Sparring(UCB, alpha=3)" and len(set(names)) == 7
+    assert names[3] == "Sparring(UCB, alpha=1e-07)" and names[4] == "IF2(scale=4)"
+    assert names[-1] == "BTMB(scale=3, delta=0.10000001)"
+
+
 LONG = """
+import sys
 from dueling import simulate, Uniform
 simulate("YJ", Uniform(), 10, 2)
 print("ready", flush=True)
 try:
-    simulate("YJ", Uniform(), 10**10, 4, workers=2)
+    simulate("YJ", Uniform(), 10**10, 4, workers=int(sys.argv[1]))
 except KeyboardInterrupt:
     print("interrupted", flush=True)
     raise
 """
 
 
-def test_ctrl_c_stops_at_once_and_leaves_no_process():
+@pytest.mark.parametrize("workers", [1, 2])
+def test_ctrl_c_stops_at_once_and_leaves_no_process(workers):
     with subprocess.Popen(
-        [sys.executable, "-c", LONG],
+        [sys.executable, "-c", LONG, str(workers)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -246,6 +260,32 @@ def test_ctrl_c_stops_at_once_and_leaves_no_process():
     assert process.returncode == -signal.SIGINT and took < 10
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+@pytest.fixture
+def ctrl_c():
+    """A function that does to the main thread what Ctrl-C does."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield lambda: signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_after_ctrl_c_no_further_run_begins(workers, ctrl_c):
+    begun = []
+
+    class Interrupted(Preferences):
+        def game(self, *given):
+            begun.append(given)
+            if len(begun) == 4:  # the first one is the rehearsal
+                ctrl_c()
+            return super().game(*given)
+
+    with pytest.raises(KeyboardInterrupt):
+        plain(Interrupted(ARITH.P, "it"), Uniform(), T=2000, runs=500, workers=workers, chunk=250)
+    seen = len(begun)
+    time.sleep(0.3)
+    assert len(begun) <= seen + workers < 100
 
 
 def test_linear_is_the_default_link():
