@@ -44,11 +44,11 @@ def mend_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             node["classes"].append(f"{repeated}-body")
 
 
-def note_witnesses(app: Sphinx, doctree: nodes.document) -> None:
-    """Nothing; the verdict below each witness is a target that ``{ref}`` knows."""
+def note_targets(app: Sphinx, doctree: nodes.document) -> None:
+    """Nothing; the verdicts of witnesses and the numbers of errata are targets for ``{ref}``."""
     labels = app.env.get_domain("std")
     for raw in doctree.findall(nodes.raw):
-        for anchor in re.findall(r'<p class="witness" id="([^"]+)"', raw.astext()):
+        for anchor in re.findall(r'id="((?:w|erratum)-[^"]+)"', raw.astext()):
             labels.note_hyperlink_target(anchor, app.env.docname, anchor)
 
 
@@ -76,7 +76,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """The extension's metadata."""
     app.connect("config-inited", announce_profile)
-    app.connect("doctree-read", note_witnesses)
+    app.connect("doctree-read", note_targets)
     app.connect("doctree-resolved", mend_proofs)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
