@@ -87,7 +87,7 @@ def links(entry: dict) -> str:
 
 def formulas(text: str) -> list[str]:
     """The formulas of some Markdown text: what stands between dollar signs, outside of code."""
-    text = re.sub(r"\{[\w:]+\}`[^`]*`|(?<!`)`[^`\n$]+`(?!`)", "", text)
+    text = re.sub(r"\{[\w:]+\}`[^`]*`|(?<!`)`[^`\n]+`(?!`)", "", text)
     return [long or short for long, short in re.findall(r"\$\$(.+?)\$\$|\$([^$]+)\$", text, re.S)]
 
 
