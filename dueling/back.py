@@ -81,8 +81,11 @@ def errata(ledgers: dict[str, list[dict]]) -> list[dict]:
 
 def links(entry: dict) -> str:
     """The evidence of an erratum as references: its witnesses, and where else to look."""
-    parts = [f"{{ref}}`{row['step']} <{row['anchor']}>` ({page})" for page, row in entry["rows"]]
-    return "; ".join([*parts, *([entry["see"]] if "see" in entry else [])])
+    pages: dict[str, list[str]] = {}
+    for page, row in entry["rows"]:
+        pages.setdefault(page, []).append(f"{{ref}}`{row['step']} <{row['anchor']}>`")
+    parts = [f"*{page}*: {'; '.join(steps)}" for page, steps in pages.items()]
+    return ". ".join([*parts, *([entry["see"]] if "see" in entry else [])])
 
 
 def formulas(text: str) -> list[str]:

@@ -56,7 +56,7 @@ def test_errata_are_sorted_by_severity(root):
         ("E2", "gap"),
         ("E1", "typo"),
     ]
-    assert back.links({**found[0], "see": "there"}) == "{ref}`Lemma A <w-a>` (ucb); there"
+    assert back.links({**found[0], "see": "there"}) == "*ucb*: {ref}`Lemma A <w-a>`. there"
 
 
 @pytest.mark.parametrize(
