@@ -735,7 +735,7 @@ class OnEllipsoid(ConfidenceBall2):
         return constant + sqrt(square)
 
     def climb(self, gamma):
-        """The maximum of |v|^2 - (gamma - nu_0)^2 over the ellipsoid (dual value), at y."""
+        """The maximum of ``|v|^2 - (gamma - nu_0)^2`` over the ellipsoid (dual value), at y."""
         top, value = 0, -gamma * gamma
         for m in range(self.n):
             self.h[m] = self.c0[m] + gamma * self.c1[m]
