@@ -237,6 +237,43 @@ def test_two_executions_are_byte_identical(root):
     assert set(json.loads((outputs(root).parents[1] / "status.json").read_text())) == {"book/a"}
 
 
+WRITE = """from pathlib import Path
+folder = Path("_build/results")
+folder.mkdir(parents=True, exist_ok=True)
+for name, text in [("t.csv", "x,y"), ("t.json", '{"commit": "%s"}' % ("ab" * 20))]:
+    (folder / name).write_text(text)
+folder / "t.csv"
+"""
+
+
+@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_text("x,z")])
+def test_runs_again_when_a_result_is_gone_or_another(root, capsys, change):
+    put(root, "book/a", notebook(PARAMETERS, ("write", WRITE, [])))
+    assert run(root) == 0
+    wrote = execute.record(root, "full", "book/a")["wrote"]
+    assert {file: made["cell"] for file, made in wrote.items()} == dict.fromkeys(
+        ["t.csv", "t.json"], "write"
+    )
+    assert execute.code(execute.load(outputs(root)))[1]["outputs"] == []  # a path is not shown
+    folder = execute.results(root, "full")
+    (folder / "t.json").write_text('{"commit": "%s-edited"}' % ("cd" * 20))
+    assert run(root) == 0
+    assert "unchanged" in capsys.readouterr().out
+    change(folder / "t.csv")
+    assert run(root) == 0
+    assert "book/a: running" in capsys.readouterr().out
+    assert (folder / "t.csv").read_text() == "x,y"
+
+
+def test_figures_are_pictures_and_vectors_without_a_date(root):
+    text = "import matplotlib.pyplot as plt\nplt.plot([0, 1])\nplt.show()"
+    put(root, "book/a", notebook(PARAMETERS, ("draw", text, [])))
+    assert run(root) == 0
+    data = execute.code(execute.load(outputs(root)))[1]["outputs"][0]["data"]
+    assert {"image/png", "image/svg+xml"} <= set(data)
+    assert "dc:date" not in "".join(data["image/svg+xml"])
+
+
 def test_streams_are_one_piece_without_progress_bars():
     def said(name, text):
         return {"output_type": "stream", "name": name, "text": text}

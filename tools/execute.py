@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import argparse
 import fcntl
-import hashlib
 import json
 import os
+import platform
 import re
 import signal
 import subprocess
@@ -21,11 +21,16 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+sys.path.insert(0, str(Path(__file__).parent))
+from sums import digest, sum_of
 
 Parameters = Mapping[str, Mapping[str, Any]]  # notebook -> parameter -> value
 
@@ -33,6 +38,11 @@ RUN_TAGS = {"parameters", "raises-exception", "skip-execution"}  # tags that cha
 VOLATILE = [  # the bound keeps the search linear in long outputs such as figures
     (" at 0x", r" at 0x[0-9a-fA-F]+", " at 0x0"),
     ("ipykernel_", r'[^\s"\\]{0,200}ipykernel_\d+/\d+\.py', "cell.py"),
+]
+KERNEL = [  # each figure as picture and as vectors, neither of them dated
+    "--IPKernelApp.log_level=50",
+    "--InlineBackend.figure_formats={'png', 'svg'}",
+    "--InlineBackend.print_figure_kwargs={'bbox_inches': 'tight', 'metadata': {'Date': None}}",
 ]
 
 
@@ -67,6 +77,11 @@ def source(root: Path, name: str) -> Path:
 def executed(root: Path, profile: str, name: str) -> Path:
     """The path of a notebook as executed under a profile."""
     return root / "_build" / "executed" / profile / f"{name}.ipynb"
+
+
+def results(root: Path, profile: str) -> Path:
+    """The folder of the results that notebooks write under a profile."""
+    return root / "_build" / ("results" if profile == "full" else f"results-{profile}")
 
 
 def read(path: Path) -> str:
@@ -165,20 +180,26 @@ def fingerprint(root: Path, name: str, parameters: Parameters) -> str:
         "cells": cells,
         "parameters": dict(parameters.get(name, {})),
         "needs": {other: fingerprint(root, other, parameters) for other in needs(root, name)},
+        "kernel": KERNEL,
         "files": {file.relative_to(root).as_posix(): digest(file.read_bytes()) for file in files},
     }
     return digest(json.dumps(inputs, sort_keys=True).encode())
 
 
-def digest(data: bytes) -> str:
-    """The sha256 of some bytes, in hexadecimal."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def record(root: Path, profile: str, name: str) -> dict[str, Any]:
-    """The fingerprint and the parameters of the last good execution; empty if there is none."""
+    """Fingerprint, parameters and results of the last good execution; empty if there is none."""
     path = executed(root, profile, name)
     return load(path)["metadata"]["executed"] if path.exists() else {}
+
+
+def fresh(root: Path, profile: str, name: str, parameters: Parameters) -> bool:
+    """Whether the last good execution still stands: same inputs, and its results are in place."""
+    about = record(root, profile, name)
+    if about.get("fingerprint") != fingerprint(root, name, parameters):
+        return False
+    folder = results(root, profile)
+    wrote = {folder / file: made["sha256"] for file, made in about.get("wrote", {}).items()}
+    return all(path.exists() and sum_of(path) == known for path, known in wrote.items())
 
 
 # --- running it
@@ -190,6 +211,7 @@ def run(root: Path, profile: str, name: str, parameters: Parameters) -> dict[str
     from papermill.exceptions import PapermillExecutionError
 
     at: dict[str, Any] = {}
+    wrote = Wrote(results(root, profile))
     mark = fingerprint(root, name, parameters)
     given = dict(parameters.get(name, {}))
     try:
@@ -201,6 +223,7 @@ def run(root: Path, profile: str, name: str, parameters: Parameters) -> dict[str
                 kernel_name="python3",
                 kernel_manager_class=kernel(kernel_environment(profile)),
                 on_cell_start=lambda cell, cell_index: at.update(cell=cell),
+                on_cell_executed=lambda cell, cell_index, execute_reply: wrote.look(cell["id"]),
                 progress_bar=False,
                 start_timeout=180,
                 cwd=root,
@@ -209,9 +232,36 @@ def run(root: Path, profile: str, name: str, parameters: Parameters) -> dict[str
         raise Refusal(report(root, name, at["cell"], error.traceback)) from error
     except Exception as error:  # the kernel died, or did not start
         raise Refusal(report(root, name, at.get("cell"), [f"{error!r}"])) from error
-    settled = settle(notebook, root, {"fingerprint": mark, "parameters": given})
+    about = {"fingerprint": mark, "parameters": given, "wrote": wrote.sums()}
+    settled = settle(notebook, root, about)
     write(executed(root, profile, name), settled)
     return cost
+
+
+class Wrote:
+    """The results (tables and their descriptions) that a notebook writes, and in which cell."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.cells = folder, {}
+        self.seen = self.times()
+
+    def times(self) -> dict[str, int]:
+        """When each result was last written."""
+        files = [path for path in self.folder.rglob("*") if path.suffix in {".csv", ".json"}]
+        return {path.relative_to(self.folder).as_posix(): path.stat().st_mtime_ns for path in files}
+
+    def look(self, cell: str) -> None:
+        """Nothing; what was written since the last look belongs to this cell."""
+        now = self.times()
+        self.cells |= {file: cell for file in now if now[file] != self.seen.get(file)}
+        self.seen = now
+
+    def sums(self) -> dict[str, dict[str, str]]:
+        """Each file with its cell and its checksum."""
+        return {
+            file: {"cell": cell, "sha256": sum_of(self.folder / file)}
+            for file, cell in sorted(self.cells.items())
+        }
 
 
 def kernel(environment: Mapping[str, str]) -> type:
@@ -221,7 +271,7 @@ def kernel(environment: Mapping[str, str]) -> type:
     class Own(AsyncKernelManager):
         def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
             launch = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
-            return [*launch, "--IPKernelApp.log_level=50", *(extra_arguments or [])]
+            return [*launch, *KERNEL, *(extra_arguments or [])]
 
         async def start_kernel(self, **options: Any) -> None:
             await super().start_kernel(**options | {"env": dict(environment)})
@@ -310,10 +360,12 @@ def settle(notebook: Any, root: Path, about: Mapping[str, Any]) -> str:
 
 
 def merge(outputs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    r"""The outputs with streams in one piece (their cuts vary), progress bars (\r) left out."""
+    r"""The outputs with streams in one piece (their cuts vary); bars (\r), bare paths left out."""
     merged: list[dict[str, Any]] = []
     for output in outputs:
         if output.get("name") == "stderr" and "\r" in output["text"]:
+            continue
+        if output.get("data", {}).get("text/plain", "").startswith("PosixPath("):
             continue
         last = merged[-1] if merged else {}
         if output["output_type"] == "stream" and last.get("name") == output["name"]:
@@ -347,7 +399,13 @@ def note(root: Path, profile: str, name: str, cost: Mapping[str, Any]) -> None:
     path = root / "_build" / "executed" / profile / "status.json"
     status = json.loads(read(path)) if path.exists() else {}
     status = {other: status[other] for other in notebooks(root) if other in status}
-    write(path, json.dumps(status | {name: dict(cost)}, indent=1, sort_keys=True) + "\n")
+    status[name] = dict(cost) | {
+        "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        "python": platform.python_version(),
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
+        "versions": {package: version(package) for package in ("numpy", "numba", "matplotlib")},
+    }
+    write(path, json.dumps(status, indent=1, sort_keys=True) + "\n")
 
 
 # --- the command line
@@ -371,7 +429,7 @@ def run_all(root: Path, profile: str, only: list[str], given: list[list[str]]) -
     """Nothing; every notebook asked for, and all it needs, has fresh outputs."""
     parameters = chosen_parameters(root, profile, given)
     for name in in_order(root, [name.removesuffix(".ipynb") for name in only] or notebooks(root)):
-        if record(root, profile, name).get("fingerprint") == fingerprint(root, name, parameters):
+        if fresh(root, profile, name, parameters):
             print(f"{name}: unchanged", flush=True)
             continue
         print(f"{name}: running", flush=True)

@@ -68,13 +68,14 @@ def show_parameters(notebook: dict[str, Any], done: dict[str, Any]) -> None:
 def on_source_read(app: Sphinx, docname: str, text: list[str]) -> None:
     """Nothing; the notebook that Sphinx is about to parse has outputs, or a warning is out."""
     root = Path(app.srcdir)
-    if not app.env.doc2path(docname).endswith(".ipynb"):
-        return
     try:
-        text[0] = json.dumps(overlaid(root, profile(), docname))
+        if app.env.doc2path(docname).endswith(".ipynb"):
+            text[0] = json.dumps(overlaid(root, profile(), docname))
     except execute.Refusal as why:
         command = "make book" + f" PROFILE={profile()}" * (profile() != "full")
         logger.warning("no outputs to show: %s; run `%s`", why, command, location=docname)
+    folder = execute.results(root, profile()).relative_to(root).as_posix()
+    text[0] = text[0].replace("/_build/results/", f"/{folder}/")  # what pages offer to download
 
 
 def every_page(app: Sphinx, env: Any, *changes: set[str]) -> list[str]:
