@@ -11,14 +11,20 @@ READY  := .venv/ready.stamp
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help book test lint bench lock clean
+.PHONY: help book pdf test check lint bench reproduce compare manifest metadata lock audit clean
 
 help:
 	@echo "make book [PROFILE=full|smoke]  run every notebook that changed, render _build/html"
 	@echo "make test                       lint, then the test suite with coverage"
+	@echo "make check                      open the built pages in a browser, check the artifact"
+	@echo "make pdf                        the book as one PDF, and pages that link to it"
+	@echo "make reproduce                  run all at full scale again, compare with the manifest"
+	@echo "make manifest                   renew the manifest from a full build, for a release"
+	@echo "make metadata                   CITATION.cff and the like, from pyproject.toml"
 	@echo "make lint                       ruff: rules and format"
 	@echo "make bench                      time the engine"
 	@echo "make lock                       resolve requirements.txt again from pyproject.toml"
+	@echo "make audit                      known vulnerabilities of the locked packages"
 	@echo "make clean                      remove .venv and everything that was built"
 
 $(LOCKED): requirements.txt
@@ -34,12 +40,38 @@ $(READY): $(LOCKED) pyproject.toml
 	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
+RUN    = $(BIN)/python tools/execute.py --profile $(PROFILE)
+RENDER = $(BIN)/jupyter-book build . --all -q -W -n --keep-going
+
 book: $(READY)
-	$(BIN)/python tools/execute.py --profile $(PROFILE) -- sh -c \
-	  'rm -rf _build/html && exec $(BIN)/jupyter-book build . --all -q -W -n --keep-going'
+	$(RUN) -- sh -c 'rm -rf _build/html && exec $(RENDER)'
+
+pdf: $(READY)
+	$(BIN)/python tools/browser.py
+	$(RUN) -- sh -c 'rm -rf _build/html && BOOK_PDF=1 $(RENDER) && exec $(BIN)/python tools/pdf.py'
 
 test: lint
 	$(BIN)/python -m pytest $(PYTEST)
+
+# The tests of a built book; without a browser they say why they are skipped.
+check: $(READY)
+	-$(BIN)/python tools/browser.py
+	$(BIN)/python -m pytest -m built tests/test_artifact.py tests/test_browser.py
+
+reproduce: $(READY)
+	@git diff --quiet HEAD || { echo "The tree has changes: commit or drop them first."; exit 1; }
+	rm -rf _build/executed/full _build/results _build/html
+	$(MAKE) book PROFILE=full
+	$(MAKE) compare
+
+compare: $(READY)
+	$(BIN)/python tools/compare.py
+
+manifest: $(READY)
+	$(BIN)/python tools/compare.py --write
+
+metadata: $(READY)
+	$(BIN)/python tools/metadata.py
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -52,6 +84,10 @@ bench: $(READY)
 lock: $(READY)
 	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal \
 	  --python-version 3.11 --generate-hashes --output-file requirements.txt
+
+# Needs the network: the databases of vulnerabilities are not part of a package registry.
+audit: $(READY)
+	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.txt
 
 clean:
 	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis .coverage *.egg-info

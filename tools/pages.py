@@ -52,6 +52,14 @@ def note_targets(app: Sphinx, doctree: nodes.document) -> None:
             labels.note_hyperlink_target(anchor, app.env.docname, anchor)
 
 
+def mend_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list) -> None:
+    """Nothing; an absolute value in a docstring is not taken for a substitution."""
+    for i, line in enumerate(lines):
+        parts = line.split("`")  # every second one is code or mathematics
+        parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+        lines[i] = "`".join(parts)
+
+
 def copy_mathjax(app: Sphinx) -> None:
     """Nothing; the output has the part of MathJax that the pages load."""
     for file in files("sphinx-mathjax-offline") or []:
@@ -76,6 +84,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """The extension's metadata."""
     app.connect("config-inited", announce_profile)
+    app.connect("autodoc-process-docstring", mend_bars)
     app.connect("doctree-read", note_targets)
     app.connect("doctree-resolved", mend_proofs)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect

@@ -1,0 +1,91 @@
+/* Shows what a reference points to (a statement, an equation, a citation, a figure's caption)
+   when the reader hovers over it or reaches it with the keyboard. Escape closes it.
+   tools/previews.py writes one script for each page; it is loaded when first needed. */
+(() => {
+  const root = new URL(document.documentElement.dataset.content_root || "./", location.href);
+  const known = {};
+  const waiting = {};
+  let tip = null;
+  let owner = null;
+  let timer = 0;
+
+  window.previews = (page, pieces) => {
+    known[page] = pieces;
+  };
+
+  function load(page) {
+    waiting[page] ??= new Promise((done) => {
+      const script = document.createElement("script");
+      script.src = new URL(`_previews/${page}.js`, root);
+      script.onload = script.onerror = done;
+      document.head.append(script);
+    });
+    return waiting[page];
+  }
+
+  function target(link) {
+    const url = new URL(link.href);
+    if (!url.hash || !url.href.startsWith(root.href)) return null;
+    const page = url.href.slice(root.href.length).split(/[?#]/)[0].replace(/\.html$/, "");
+    return { page, id: decodeURIComponent(url.hash.slice(1)) };
+  }
+
+  function close() {
+    clearTimeout(timer);
+    tip?.remove();
+    owner?.removeAttribute("aria-describedby");
+    tip = owner = null;
+  }
+
+  function place() {
+    const at = owner.getBoundingClientRect();
+    const left = Math.min(at.left, document.documentElement.clientWidth - tip.offsetWidth - 8);
+    const below = at.bottom + tip.offsetHeight + 8 < window.innerHeight;
+    const top = below ? at.bottom + 4 : Math.max(8, at.top - tip.offsetHeight - 4);
+    tip.style.left = `${Math.max(8, left)}px`;
+    tip.style.top = `${top}px`;
+  }
+
+  async function open(link) {
+    const to = target(link);
+    if (!to) return;
+    await load(to.page);
+    const piece = known[to.page]?.[to.id];
+    if (!piece || owner !== link) return;
+    tip = document.createElement("div");
+    tip.className = "preview";
+    tip.id = "preview";
+    tip.setAttribute("role", "tooltip");
+    tip.innerHTML = piece;
+    tip.addEventListener("mouseenter", () => clearTimeout(timer));
+    tip.addEventListener("mouseleave", later);
+    document.body.append(tip);
+    link.setAttribute("aria-describedby", "preview");
+    place();
+    await window.MathJax?.typesetPromise?.([tip]);
+    if (owner === link) place();
+  }
+
+  function later() {
+    clearTimeout(timer);
+    timer = setTimeout(close, 250);
+  }
+
+  function soon(event) {
+    const link = event.target.closest?.("article a.reference.internal[href*='#']");
+    if (!link || link === owner) return;
+    close();
+    owner = link;
+    timer = setTimeout(() => open(link), event.type === "focusin" ? 0 : 150);
+  }
+
+  function leave(event) {
+    if (owner && event.target.closest?.("a") === owner) later();
+  }
+
+  document.addEventListener("mouseover", soon);
+  document.addEventListener("focusin", soon);
+  document.addEventListener("mouseout", leave);
+  document.addEventListener("focusout", leave);
+  document.addEventListener("keydown", (event) => event.key === "Escape" && close());
+})();

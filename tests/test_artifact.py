@@ -1,0 +1,371 @@
+"""The repository as something to cite, and the built book as something to trust.
+
+The first half needs no built book; the second (marked ``built``) is run by `make check`.
+"""
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from urllib.parse import unquote, urljoin, urlsplit
+
+import numpy as np
+import pytest
+import tiny
+import yaml
+from bs4 import BeautifulSoup
+
+ROOT = Path(__file__).parents[1]
+BOOK = ROOT / "_build" / "html"
+sys.path.insert(0, str(ROOT / "tools"))
+import compare  # noqa: E402
+import edition  # noqa: E402
+import metadata  # noqa: E402
+from sums import digest, sum_of, sums  # noqa: E402
+
+HERE = edition.edition(ROOT)
+
+
+# --- citing
+
+
+def test_metadata_say_what_pyproject_says():
+    assert metadata.outdated(ROOT) == []
+
+
+def test_the_version_is_the_same_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
+    for name in ("codemeta.json", ".zenodo.json"):
+        assert json.loads((ROOT / name).read_text())["version"] == version
+    assert f"## {version}\n" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_book_has_the_edition_s_title():
+    assert yaml.safe_load((ROOT / "_config.yml").read_text())["title"] == HERE.title
+
+
+SCHEMAS = [
+    ("citation-file-format", "CITATION.cff"),
+    ("github-workflows", ".github/workflows/ci.yml"),
+    ("github-issue-forms", ".github/ISSUE_TEMPLATE/erratum.yml"),
+    ("github-issue-config", ".github/ISSUE_TEMPLATE/config.yml"),
+]
+
+
+@pytest.mark.parametrize(("schema", "file"), SCHEMAS)
+def test_files_for_hosts_fit_their_schema(schema, file):
+    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]
+    done = subprocess.run([*command, str(ROOT / file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+def test_what_is_said_to_be_made_can_be_made():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
+    for file in ("README.md", "book/back/reproduce.md", ".github/workflows/ci.yml", "CHANGELOG.md"):
+        said = set(re.findall(r"make ([a-z]+)", (ROOT / file).read_text()))
+        assert said <= targets | {"sense"}, file
+
+
+def test_the_readme_says_what_how_and_cite_on_its_first_screen():
+    screen = "\n".join((ROOT / "README.md").read_text().splitlines()[:24])
+    assert all(word in screen for word in ("Ailon", "make book", "make test", "cite"))
+    assert "![" not in screen  # no badge
+
+
+def test_no_link_to_a_host_without_a_host():
+    assert replace(HERE, repository="").links("book/tour.ipynb") == {}
+
+
+def test_links_to_the_host_once_there_is_one():
+    links = replace(HERE, repository="https://github.com/o/r", branch="m").links("book/tour.ipynb")
+    assert links == {
+        "Edit this page": "https://github.com/o/r/edit/m/book/tour.ipynb",
+        "Run on Binder": "https://mybinder.org/v2/gh/o/r/m?urlpath=lab/tree/book/tour.ipynb",
+        "Run on Colab": "https://colab.research.google.com/github/o/r/blob/m/book/tour.ipynb",
+    }
+    assert set(replace(HERE, repository="https://github.com/o/r").links("a.md")) == {
+        "Edit this page"
+    }
+
+
+def test_an_archive_knows_its_commit(tmp_path):
+    assert edition.commit(tmp_path) == "unknown"
+    (tmp_path / ".git_archival.txt").write_text("$Format:%H$\n")
+    assert edition.commit(tmp_path) == "unknown"
+    (tmp_path / ".git_archival.txt").write_text("ab" * 20 + "\n")
+    assert edition.commit(tmp_path) == "ab" * 20
+
+
+# --- comparing
+
+
+def npz(path, commit, value):
+    about = np.array(json.dumps({"commit": commit, "seed": 1}))
+    with path.open("wb") as file:
+        np.savez_compressed(file, about=about, regret=np.array([value]))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("t.json", '{{"commit": "{}", "seed": {}}}'), ("p.html", "<p>commit {} seed {}</p>")],
+)
+def test_sums_are_blind_to_the_commit_alone(tmp_path, name, text):
+    file, found = tmp_path / name, []
+    for commit, seed in [("ab" * 20, 1), ("cd" * 20 + "-edited", 1), ("ab" * 20, 2)]:
+        file.write_text(text.format(commit, seed))
+        found.append(sum_of(file))
+    assert found[0] == found[1] != found[2]
+
+
+def test_sums_of_arrays_are_blind_to_the_commit_alone(tmp_path):
+    file, found = tmp_path / "r.npz", []
+    for commit, value in [("ab" * 20, 1.0), ("cd" * 20, 1.0), ("ab" * 20, 2.0)]:
+        npz(file, commit, value)
+        found.append(sum_of(file))
+    assert found[0] == found[1] != found[2]
+
+
+def test_differences_are_named():
+    found = compare.differing({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "9", "d": "4"}, "x")
+    assert found == ["x: c is missing", "x: d is new", "x: b differs"]
+
+
+@pytest.mark.parametrize(("values", "far"), [("10,12", False), ("10.1,12", False), ("11,13", True)])
+def test_elsewhere_columns_may_differ_a_little(tmp_path, values, far):
+    def column(text):
+        (tmp_path / "t.csv").write_text("name,x\na," + text.replace(",", "\nb,") + "\n")
+        return {"t.csv": compare.columns(tmp_path / "t.csv")}
+
+    assert bool(compare.far(column("10,12"), column(values))) == far
+
+
+def test_elsewhere_a_missing_number_is_a_difference(tmp_path):
+    known = {"t.csv": {"x": [2, 1.0, 0.0, 2.0]}}
+    assert compare.far(known, {}) and compare.far(known, {"t.csv": {"x": [1, 1.0, 0.0, 2.0]}})
+
+
+def test_the_report_fits_a_screen(capsys):
+    assert compare.tell([f"file {i} differs" for i in range(300)], "byte for byte", 400) == 1
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) < 50 and said[-1] == "  ... and 260 more"
+    assert compare.tell([], "byte for byte", 400) == 0
+
+
+# --- a tiny book through the real pipeline
+
+
+def finished(build):
+    said, _ = build.communicate(timeout=300)
+    assert build.returncode == 0, said
+    return said
+
+
+def pages(root):
+    return sums(root / "_build" / "html") | sums(root / "_build" / "results")
+
+
+@pytest.fixture(scope="module")
+def tiny_book(tmp_path_factory):
+    """A tiny book, built once in one go."""
+    root = tiny.make(tmp_path_factory.mktemp("tiny"))
+    finished(tiny.build(root))
+    return root
+
+
+@pytest.mark.slow
+def test_a_build_elsewhere_has_the_same_bytes(tiny_book, tmp_path, capsys):
+    other = tiny.make(tmp_path / "somewhere" / "else")
+    finished(tiny.build(other))
+    assert compare.main([str(tiny_book / "_build"), str(other / "_build")]) == 0
+    (other / "_build" / "html" / "book" / "a.html").write_text("")
+    (other / "_build" / "results" / "line.csv").unlink()
+    assert compare.main([str(tiny_book / "_build"), str(other / "_build")]) == 1
+    said = capsys.readouterr().out
+    assert "html: book/a.html differs" in said and "results: line.csv is missing" in said
+
+
+@pytest.mark.slow
+def test_a_build_killed_five_times_has_the_same_bytes(tiny_book, tmp_path):
+    root = tiny.make(tmp_path / "killed")
+    moments = random.Random(2014)
+    for _ in range(5):
+        build = tiny.build(root, start_new_session=True)
+        try:
+            build.wait(timeout=moments.uniform(0.5, 12))
+        except subprocess.TimeoutExpired:
+            os.killpg(build.pid, signal.SIGKILL)
+            build.wait()
+        build.stdout.close()
+    finished(tiny.build(root))
+    assert pages(root) == pages(tiny_book)
+
+
+@pytest.mark.slow
+def test_two_builds_at_once_have_the_same_bytes(tiny_book, tmp_path):
+    root = tiny.make(tmp_path / "twice")
+    first, second = tiny.build(root), tiny.build(root)
+    finished(first), finished(second)
+    assert pages(root) == pages(tiny_book)
+
+
+@pytest.mark.slow
+def test_pages_link_to_the_host_once_there_is_one(tmp_path):
+    root = tiny.make(tmp_path / "hosted")
+    facts = root / "pyproject.toml"
+    facts.write_text(
+        facts.read_text().replace('repository = ""', 'repository = "https://github.com/o/r"')
+    )
+    finished(tiny.build(root))
+    page = (root / "_build" / "html" / "book" / "a.html").read_text()
+    for link in HERE_LINKS:
+        assert link in page
+
+
+HERE_LINKS = (
+    "https://github.com/o/r/edit/main/book/a.ipynb",
+    "https://mybinder.org/v2/gh/o/r/main?urlpath=lab/tree/book/a.ipynb",
+    "https://colab.research.google.com/github/o/r/blob/main/book/a.ipynb",
+)
+
+
+# --- the built book
+
+
+@cache
+def soup(page):
+    return BeautifulSoup((BOOK / page).read_text(encoding="utf-8"), "html.parser")
+
+
+@cache
+def anchors(page):
+    return {element["id"] for element in soup(page).find_all(id=True)} | {""}
+
+
+def built_pages():
+    found = sorted(path.relative_to(BOOK).as_posix() for path in BOOK.rglob("*.html"))
+    return [page for page in found if not page.startswith("_static/")]
+
+
+def chapters():
+    return [page for page in built_pages() if page.startswith("book/")]
+
+
+def texts():
+    kinds = {".html", ".js", ".json", ".ipynb", ".csv", ".svg", ".txt", ".inv"}
+    files = [path for path in BOOK.rglob("*") if path.suffix in kinds and path.is_file()]
+    return [path for path in files if "mathjax" not in path.parts and "vendor" not in path.parts]
+
+
+built = pytest.mark.built
+
+
+def broken(page):
+    """The links of a page that lead nowhere."""
+    for element in soup(page).find_all(["a", "img", "link", "script"]):
+        link = element.get("href") or element.get("src") or ""
+        parts = urlsplit(link)
+        if not link or parts.scheme or parts.netloc:
+            continue
+        target = unquote(urljoin(page, parts.path)) if parts.path else page
+        if target.endswith("/"):
+            target += "index.html"
+        there = (BOOK / target).is_file()
+        if not there or (target.endswith(".html") and parts.fragment not in anchors(target)):
+            yield link
+
+
+@built
+@pytest.mark.parametrize("page", built_pages())
+def test_every_link_and_anchor_resolves(page):
+    assert list(broken(page)) == []
+
+
+@built
+@pytest.mark.parametrize("page", chapters())
+def test_every_picture_has_words(page):
+    assert [img for img in soup(page).article.find_all("img") if not img.get("alt")] == []
+
+
+@built
+@pytest.mark.parametrize("page", chapters())
+def test_every_page_names_its_state_and_how_to_cite_it(page):
+    foot = soup(page).select_one("footer p.state").get_text()
+    assert HERE.version in foot and HERE.lock[:16] in foot
+    assert re.search(r"commit ([0-9a-f]{40}(-edited)?|unknown)", foot)
+    assert HERE.title in soup(page).select_one("#cite-this-page").get_text()
+
+
+@built
+def test_no_path_of_this_machine():
+    places = {str(ROOT), str(Path.home()), sys.prefix, "/tmp/ipykernel"}
+    found = {
+        (path.relative_to(BOOK).as_posix(), place)
+        for path in texts()
+        for place in places
+        if place.encode() in path.read_bytes()
+    }
+    assert found == set()
+
+
+@built
+def test_no_time_outside_the_status_page():
+    stamp = re.compile(rb"20\d\d-\d\d-\d\d[T ]\d\d:\d\d")
+    found = [
+        path.relative_to(BOOK).as_posix() for path in texts() if stamp.search(path.read_bytes())
+    ]
+    assert found == compare.STATUS
+
+
+@built
+def test_no_secret_of_the_environment():
+    told = re.compile("TOKEN|SECRET|PASSWORD|CREDENTIAL", re.I)
+    values = [value for name, value in os.environ.items() if told.search(name) and len(value) > 7]
+    assert [
+        path for path in texts() for value in values if value.encode() in path.read_bytes()
+    ] == []
+
+
+def crate():
+    graph = json.loads((BOOK / "ro-crate-metadata.json").read_text(encoding="utf-8"))["@graph"]
+    return {entity["@id"]: entity for entity in graph}
+
+
+@built
+def test_the_crate_describes_the_files_as_they_are():
+    files = {name: e for name, e in crate().items() if "contentSize" in e}
+    assert len(files) > 10
+    wrong = [name for name, e in files.items() if digest((BOOK / name).read_bytes()) != e["sha256"]]
+    assert wrong == []
+
+
+@built
+def test_the_crate_ties_every_figure_and_table_to_a_run_with_parameters():
+    entities = crate()
+    runs = [e for e in entities.values() if e["@type"] == "CreateAction"]
+    made = [result["@id"] for run in runs for result in run["result"]]
+    kept = [f"figures/{path.name}" for path in (BOOK / "figures").iterdir()]
+    kept += [
+        f"data/{path.relative_to(BOOK / 'data').as_posix()}"
+        for path in (BOOK / "data").rglob("*.csv")
+    ]
+    assert kept and set(kept) <= set(made)
+    assert len(made) == len(set(made)), "a file that two notebooks write"
+    for run in runs:
+        given = {entities[part["@id"]]["name"] for part in run["object"]}
+        assert given, run["@id"]
+
+
+@built
+def test_every_figure_offers_vectors_a_picture_and_data():
+    for page in chapters():
+        for figure in soup(page).select("figure:has(img)"):
+            offered = {Path(a["href"]).suffix for a in figure.select(".figure-files a")}
+            assert {".svg", ".png", ".csv"} <= offered, (page, figure.get("id"))

@@ -1,0 +1,263 @@
+"""The built pages as one PDF: a title page, contents with page numbers, an outline, every chapter.
+
+python tools/pdf.py [--keep]     reads _build/html, writes the PDF into it; needs Chromium
+
+The pages are put one after the other into _build/print/book.html and printed twice: the first
+print tells on which page each heading is, the second has those numbers in the contents.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+import yaml
+from bs4 import BeautifulSoup
+from bs4.element import Tag
+
+sys.path.insert(0, str(Path(__file__).parent))
+import browser
+import execute
+from about import PDF
+from edition import Edition, edition
+
+ROOT = Path(__file__).resolve().parents[1]
+DROPPED = (
+    ".headerlink, .figure-files, .page-about, .toctree-wrapper, script, button, .only-screen, "
+    ".sd-summary-icon, .sd-summary-state-marker, .sd-summary-chevron-right"
+)
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title>
+<style>{fonts}{pygments}{style}{running}</style>
+<script>window.MathJax = {{
+  options: {{processHtmlClass: "tex2jax_process|mathjax_process|math|output_area"}},
+  tex: {{macros: {macros}}}, chtml: {{matchFontHeight: false}},
+}}</script>
+<script src="../html/_static/mathjax/tex-mml-chtml.js"></script>
+</head><body class="tex2jax_ignore mathjax_ignore">{front}{contents}{chapters}</body></html>
+"""
+# A formula that is wider than the column is made as small as it must be.
+SHRINK = """() => {
+  for (const box of document.querySelectorAll('mjx-container')) {
+    const outer = box.closest('td, th') ?? box.parentElement;
+    const wide = box.querySelector('mjx-math').getBoundingClientRect().width;
+    const room = outer.getBoundingClientRect().width - (outer.querySelector('.eqno') ? 40 : 0);
+    if (wide > room) box.style.fontSize = `${Math.floor(96 * room / wide)}%`;
+  }
+}"""
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A page of the book in print: its part, its place among the pages, and its text."""
+
+    part: str
+    page: str
+    article: Tag
+
+    @property
+    def title(self) -> str:
+        """The chapter's title."""
+        return self.article.h1.get_text().strip()
+
+    @property
+    def name(self) -> str:
+        """The chapter's id."""
+        return self.page.replace("/", "-")
+
+
+def order(root: Path) -> list[tuple[str, str]]:
+    """The pages of the book in order, each with the name of its part."""
+    toc = yaml.safe_load(execute.read(root / "_toc.yml"))
+    parts = toc.get("parts", [{"chapters": toc.get("chapters", [])}])
+    chapters = [
+        (part.get("caption", ""), one["file"]) for part in parts for one in part["chapters"]
+    ]
+    return [("", toc["root"]), *chapters]
+
+
+def chapter(html: Path, part: str, page: str) -> Chapter:
+    """A page made ready for print: no buttons, all folds open, ids and links of one document."""
+    text = (html / f"{page}.html").read_text(encoding="utf-8")
+    article = BeautifulSoup(text, "html.parser").select_one("article.bd-article")
+    for extra in article.select(DROPPED):
+        extra.decompose()
+    if page.endswith("/status"):  # the one page with dates, and a PDF has none
+        article.table.decompose()
+    for fold in article.find_all("details"):
+        fold["open"] = ""
+    for element in article.find_all(True):
+        if element.get("id"):
+            element["id"] = f"{page}.html#{element['id']}"
+        relink(element, page)
+    article["id"] = f"{page}.html"
+    return Chapter(part, page, article)
+
+
+def relink(element: Tag, page: str) -> None:
+    """Nothing; links between pages lead inside the document, pictures are found from it."""
+    link = element.get("href")
+    if link and not urlsplit(link).scheme:
+        to = urljoin(f"{page}.html", link)
+        inside = to.split("#")[0].endswith(".html")
+        element["href"] = f"#{to}" if inside else f"../html/{to}"
+        if not inside:
+            del element["href"]  # a file that the PDF does not carry
+    if element.get("src"):
+        element["src"] = "../html/" + urljoin(f"{page}.html", element["src"])
+
+
+def contents(chapters: list[Chapter], numbers: dict[str, int]) -> str:
+    """The table of contents: parts, chapters and their sections, with page numbers once known."""
+    lines, part = [], ""
+    for one in chapters:
+        if one.part != part:
+            part = one.part
+            lines.append(f'<p class="part">{escape(part)}</p>')
+        lines.append(entry("chapter", one.article["id"], one.title, numbers))
+        for heading in one.article.find_all("h2"):
+            section = heading.find_parent("section")
+            lines.append(entry("section", section["id"], heading.decode_contents(), numbers))
+    return f'<nav class="contents"><p class="heading">Contents</p>{"".join(lines)}</nav>'
+
+
+def entry(kind: str, target: str, title: str, numbers: dict[str, int]) -> str:
+    """One line of the contents."""
+    number = numbers.get(target, "")
+    return f'<p class="{kind}"><a href="#{target}">{title}</a><span>{number}</span></p>'
+
+
+def front(about: Edition, profile: str) -> str:
+    """The title page."""
+    title, _, subtitle = about.title.partition(": ")
+    paper = about.paper
+    people = ", ".join(f"{first} {last}" for last, first in paper["authors"])
+    small = '<p class="warning">A small run: these numbers are not those of the edition.</p>'
+    return f"""<header class="front"><p class="title">{escape(title)}</p>
+<p class="subtitle">{escape(subtitle)} of the paper by {escape(people)} ({paper["year"]})</p>
+{small if profile != "full" else ""}
+<p>{escape(", ".join(about.authors))}</p>
+<p class="state">Version {about.version}, {about.date}<br>commit {about.commit}<br>
+lock {about.lock}</p>
+<p class="state">Text and figures: CC BY 4.0. Code: MIT.</p></header>"""
+
+
+def faces() -> str:
+    """The faces of text and code, as matplotlib ships them."""
+    import matplotlib
+
+    folder = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    kinds = [
+        ("STIX", "STIXGeneral", "normal", "normal"),
+        ("STIX", "STIXGeneralBol", "bold", "normal"),
+        ("STIX", "STIXGeneralItalic", "normal", "italic"),
+        ("STIX", "STIXGeneralBolIta", "bold", "italic"),
+        ("Mono", "DejaVuSansMono", "normal", "normal"),
+        ("Mono", "DejaVuSansMono-Bold", "bold", "normal"),
+    ]
+    return "".join(
+        f"@font-face {{font-family: {family}; font-weight: {weight}; font-style: {style}; "
+        f"src: url('{(folder / file).as_uri()}.ttf')}}\n"
+        for family, file, weight, style in kinds
+    )
+
+
+def running(chapters: list[Chapter]) -> str:
+    """The running head: each chapter's pages carry its title, its first page does not."""
+    rules = []
+    for i, one in enumerate(chapters):
+        title = one.title.replace("\\", "").replace('"', "'")
+        rules.append(
+            f'#c{i} {{page: c{i}}} @page c{i} {{@top-right {{content: "{title}"; '
+            "font: italic 9pt STIX}}\n"
+        )
+    return "".join(rules)
+
+
+def macros(root: Path) -> str:
+    """MathJax's macros, as the pages have them."""
+    config = yaml.safe_load(execute.read(root / "_config.yml"))["sphinx"]["config"]
+    return json.dumps(config["mathjax3_config"]["tex"]["macros"])
+
+
+def document(root: Path, chapters: list[Chapter], numbers: dict[str, int]) -> str:
+    """The whole book as one page of HTML."""
+    from pygments.formatters import HtmlFormatter
+
+    about = edition(root)
+    wrapped = [f'<div id="c{i}">{one.article}</div>' for i, one in enumerate(chapters)]
+    return PAGE.format(
+        title=escape(about.title),
+        fonts=faces(),
+        pygments=HtmlFormatter(style="tango").get_style_defs(".highlight"),
+        style=execute.read(Path(__file__).with_name("print.css")),
+        running=running(chapters),
+        macros=macros(root),
+        front=front(about, os.environ.get("BOOK_PROFILE", "full")),
+        contents=contents(chapters, numbers),
+        chapters="".join(wrapped),
+    )
+
+
+def printed(tab: Any, source: Path, target: Path) -> None:
+    """Nothing; the page is a PDF with tags and an outline."""
+    tab.goto(source.as_uri())
+    tab.emulate_media(media="print")
+    tab.evaluate("MathJax.startup.promise")
+    tab.evaluate("document.fonts.ready.then(() => true)")
+    tab.evaluate(SHRINK)
+    kind = {"prefer_css_page_size": True, "print_background": True, "outline": True, "tagged": True}
+    tab.pdf(path=target, **kind)
+
+
+def pages_of(path: Path) -> dict[str, int]:
+    """The page on which each target of the contents begins."""
+    from pypdf import PdfReader
+
+    reader = PdfReader(path)
+    found = {}
+    for name, target in reader.named_destinations.items():
+        found[name.lstrip("/")] = reader.get_destination_page_number(target) + 1
+    return found
+
+
+def finish(path: Path, about: Edition) -> None:
+    """Nothing; the PDF names the book, and no date."""
+    from pypdf import PdfWriter
+
+    writer = PdfWriter(clone_from=path)
+    facts = {"Title": about.title, "Author": ", ".join(about.authors), "Creator": about.commit}
+    writer.metadata = {f"/{name}": value for name, value in facts.items()}
+    writer.write(path)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--root", type=Path, default=ROOT)
+    root = parser.parse_args(argv).root.resolve()
+    html, folder = root / "_build" / "html", root / "_build" / "print"
+    folder.mkdir(parents=True, exist_ok=True)
+    chapters = [chapter(html, part, page) for part, page in order(root)]
+    source, target, numbers = folder / "book.html", folder / PDF, {}
+    with browser.launched() as chromium:
+        tab = chromium.new_page(viewport={"width": 627, "height": 900})
+        for _ in range(2):
+            source.write_text(document(root, chapters, numbers), encoding="utf-8")
+            printed(tab, source, target)
+            numbers = pages_of(target)
+    finish(target, edition(root))
+    target.replace(html / PDF)
+    print(f"wrote {(html / PDF).relative_to(root)}, {max(numbers.values())} pages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
