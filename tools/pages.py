@@ -70,11 +70,18 @@ def copy_mathjax(app: Sphinx) -> None:
             shutil.copyfile(str(file.locate()), target)
 
 
+def quieten(script: Path) -> None:
+    """Nothing; the theme's script no longer tells the console what it does."""
+    text = script.read_text(encoding="utf-8")
+    script.write_text(text.replace("console.log(", "void("), encoding="utf-8")
+
+
 def finish(app: Sphinx, error: Exception | None) -> None:
     """Nothing; MathJax and a root page that leads to the first one are in place."""
     if error or app.builder.format != "html":
         return
     copy_mathjax(app)
+    quieten(Path(app.outdir) / "_static" / "scripts" / "pydata-sphinx-theme.js")
     page = app.builder.get_target_uri(app.config.root_doc)
     icon = Path(app.config.html_favicon).name
     root_page = ROOT_PAGE.format(title=app.config.html_title, icon=icon, page=page)
