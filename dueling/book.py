@@ -10,6 +10,7 @@ from zlib import crc32
 
 import numpy as np
 
+from . import checks
 from .results import Result, provenance
 from .simulate import simulate
 
@@ -25,6 +26,19 @@ COLOURS = {
     "printed": "#E69F00",
 }
 STYLES = {"Sparring": "-", "MultiSBM": "--", "Doubler": "-.", "IF": ":", "BTMB": (0, (5, 1, 1, 1))}
+
+
+def parameters(given: dict, **least: int) -> None:
+    """Make the named parameters whole numbers of at least ``least``; refuse bad or unknown ones.
+
+    ``given`` is ``globals()`` right after the cell of parameters: papermill sets a name that the
+    notebook does not know without a word, and it would change nothing.
+    """
+    plain = {k for k, v in given.items() if k[0] != "_" and isinstance(v, int | float | str)}
+    for name in sorted(plain - set(least)):
+        raise ValueError(f"{name} is not a parameter of this notebook: {', '.join(least)}.")
+    for name, floor in least.items():
+        given[name] = checks.whole(name, given[name], floor)
 
 
 def root() -> Path:
@@ -66,6 +80,16 @@ def write_table(name: str, rows: dict, about: dict) -> Path:
     return write_result(f"{name}.csv", "\n".join(lines) + "\n")
 
 
+def table(head, rows):
+    """A Markdown table for display, its first column to the left, numbers to the right."""
+    from IPython.display import Markdown
+
+    line = "| {} |".format
+    rule = "|---" + "|---:" * (len(head) - 1) + "|"
+    body = [line(" | ".join(map(str, row))) for row in rows]
+    return Markdown("\n".join([line(" | ".join(head)), rule, *body]))
+
+
 def read_table(name: str) -> dict:
     """The columns that :func:`write_table` wrote: numbers as arrays of floats, the rest as text."""
     lines = (results() / f"{name}.csv").read_text().splitlines()
@@ -88,18 +112,26 @@ def source() -> str:
     return hashlib.sha256(b"".join(f.read_bytes() for f in files if f.exists())).hexdigest()
 
 
+def content(thing) -> list:
+    """The name of a scenario or an algorithm, and the game's tables by value: a name may stay."""
+    tables = [np.ascontiguousarray(getattr(thing, t)) for t in ("P", "mu") if hasattr(thing, t)]
+    return [getattr(thing, "name", thing), *(hashlib.sha256(t).hexdigest() for t in tables)]
+
+
 def stored(folder: str, scenario, algorithm, keep=("regret",), **settings) -> Result:
     """``simulate(scenario, algorithm, **settings)``, read from its file where that is still good.
 
     So an interrupted notebook continues where it stopped, and a figure is redrawn without any
-    simulation. A file is good when settings, versions and the package's text are the same.
+    simulation. A file is good when scenario, algorithm, what is kept, settings, versions and the
+    package's text are the same.
     """
-    names = [getattr(thing, "name", thing) for thing in (scenario, algorithm)]
+    given = [content(thing) for thing in (scenario, algorithm)]
     free = ("workers", "chunk", "progress")  # these do not change a result
     asked = {k: np.asarray(v).tolist() for k, v in settings.items() if k not in free}
     short = crc32(json.dumps(asked, sort_keys=True).encode())
-    key = json.dumps([*names, asked, source(), provenance({})["versions"]], sort_keys=True)
-    slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(names)).strip("-")
+    versions = provenance({})["versions"]
+    key = json.dumps([*given, sorted(keep), asked, source(), versions], sort_keys=True)
+    slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(name for name, *_ in given)).strip("-")
     path = results() / folder / f"{slug}-{short:08x}.npz"
     if path.exists():
         try:

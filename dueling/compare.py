@@ -73,3 +73,10 @@ def sentences(found: dict, scenario: str) -> dict[str, str]:
         "R2": verdict([found[scenario, a, b] for a in top for b in rest]),
         "R3": verdict([found[scenario, "MultiSBM", "IF"]]),
     }
+
+
+def tally(final: Mapping[str, Mapping[str, np.ndarray]], level: float = 0.01) -> dict[str, int]:
+    """In how many scenarios R1, R2 and R3 hold, Holm's correction over all comparisons in them."""
+    found = signs(final, level)
+    said = [sentences(found, scenario) for scenario in final]
+    return {R: sum(s[R] == "holds" for s in said) for R in ("R1", "R2", "R3")}

@@ -1,0 +1,64 @@
+r"""Regret from the sums inside the proofs, with nothing fitted and nothing drawn.
+
+A UCB machine keeps the indices of its arms level. Without the noise in the means, arm y with gap
+:math:`g_y` has after n rounds
+
+.. math:: N_y(n)=\frac{(\alpha+2)\ln n}{2(g_y+c)^2},\qquad c>0\text{ such that }\sum_yN_y(n)=n.
+
+The proofs of Theorems D and M say how the reductions put machines together; with these counts in
+place of bounds on them their sums predict the regret. Here P[x, y] = Pr[the right arm y wins], a
+duel (x, y) costs :math:`(w_x+w_y)/2`, and x* is the arm with w = 0.
+"""
+
+import numpy as np
+
+
+def pulls(g, n, alpha: float) -> np.ndarray:
+    """N_y(n) for gaps ``g[..., y]`` and n rounds; n/K each while n <= K."""
+    g, n = np.asarray(g, float), np.asarray(n, float)[..., None]
+    level = (alpha + 2) * np.log(np.maximum(n, 2)) / 2
+    low, high = np.zeros_like(n), np.sqrt(g.shape[-1] * level / np.maximum(n, 1))
+    for _ in range(60):
+        c = (low + high) / 2
+        few = (level / (g + c) ** 2).sum(axis=-1, keepdims=True) < n
+        low, high = np.where(few, low, c), np.where(few, c, high)
+    counts = level / (g + high) ** 2
+    even = np.where(n > g.shape[-1], counts, 1.0)
+    return n * even / even.sum(axis=-1, keepdims=True)
+
+
+def gaps(P) -> np.ndarray:
+    """g[..., y], how much less often y wins than the arm that wins most, in each row of P."""
+    P = np.asarray(P, float)
+    return P.max(axis=-1, keepdims=True) - P
+
+
+def doubler(P, w, T: int, alpha: float) -> float:
+    """The sum of Theorem D: in each epoch the left arms are the right arms of the last one."""
+    left, total, length = np.full(len(w), 1 / len(w)), 0.0, 2
+    while T > 0:
+        n = min(length, T)
+        right = pulls(gaps(left @ P), n, alpha)
+        total += (n * left + right) @ w / 2
+        left, length, T = right / n, 2 * length, T - n
+    return float(total)
+
+
+def visits(P, T: float, alpha: float) -> np.ndarray:
+    """n_x of MultiSBM: x is visited as often as the machines, run for n_z rounds, pull it."""
+    inside, n = gaps(P), np.full(len(P), T / len(P))
+    for _ in range(500):
+        n, last = pulls(inside, n, alpha).sum(axis=0), n
+        if np.allclose(n, last, rtol=1e-9, atol=0):
+            break
+    return n
+
+
+def multisbm(P, w, T: float, alpha: float) -> float:
+    """The sum of Theorem M: every visit to x costs w_x (Observation C.1)."""
+    return float(visits(P, T, alpha) @ w)
+
+
+def sparring(P, w, T: float, alpha: float) -> float:
+    """The conjecture: two machines, each as if its opponent always played x*."""
+    return float(pulls(gaps(P[np.argmin(w)]), T, alpha) @ w)

@@ -1,0 +1,235 @@
+"""Verdicts follow the evidence: other data, another verdict; missing evidence, no page."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from dueling import Result, claims
+from dueling.claims import CHOICES, FALSE, NOT, OPEN, REPRODUCED, VERDICTS
+from dueling.scenarios import NAMES
+
+ROOT = Path(__file__).parents[1]
+PARTS = yaml.safe_load((ROOT / "book" / "experiments" / "claims.yml").read_text())
+ALL = [claim for part in PARTS.values() for claim in part]
+ROW = {"step": "Lemma, step 1", "kind": "exact", "says": "...", "anchor": "w-ucb-lemma"}
+LEDGERS = {"ucb": [ROW, ROW | {"step": "Lemma, step 2"}]}
+STEP = {"ucb": "Lemma, step 1"}
+
+
+def source(name):
+    """The code cells of a notebook, by id."""
+    cells = json.loads((ROOT / f"{name}.ipynb").read_text())["cells"]
+    return {c["id"]: "".join(c["source"]) for c in cells if c["cell_type"] == "code"}
+
+
+# The data
+
+
+def test_claims_are_named_once_and_say_where():
+    assert len({claim["id"] for claim in ALL}) == len(ALL) >= 40
+    assert all(claim["place"] and claim["says"].endswith((".", ".)")) for claim in ALL)
+    known = {"id", "place", "says", "note", "rule", "linear", *claims.ROLES}
+    assert all(set(claim) <= known for claim in ALL)
+    assert {claim["rule"] for claim in ALL if "rule" in claim} == set(claims.RULES)
+    assert set(claims.PAGES) == set(claims.RULES)
+
+
+@pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim["id"])
+def test_the_witnesses_that_a_claim_names_are_in_the_chapters(claim):
+    for role in claims.ROLES:
+        for page, steps in claim.get(role, {}).items():
+            text = "\n".join(source(f"book/theory/{page}").values())
+            for step in [steps] if isinstance(steps, str) else steps:
+                assert f'"{step}"' in text
+
+
+def test_the_page_needs_what_its_claims_name():
+    page = json.loads((ROOT / "book/experiments/claims.ipynb").read_text())
+    needed = set(page["metadata"]["needs"])
+    assert {f"book/theory/{p}" for c in ALL for r in claims.ROLES for p in c.get(r, {})} <= needed
+    assert {f"book/experiments/{p}" for pages in claims.PAGES.values() for p in pages} <= needed
+
+
+# Witnesses
+
+
+@pytest.mark.parametrize(
+    ("evidence", "verdict"),
+    [
+        ({}, OPEN),
+        ({"proved": STEP}, REPRODUCED),
+        ({"proved": {"ucb": ["Lemma, step 1", "Lemma, step 2"]}}, REPRODUCED),
+        ({"proved": STEP, "under": STEP}, CHOICES),
+        ({"short": STEP}, NOT),
+        ({"refuted": STEP}, FALSE),
+        ({"refuted": STEP, "proved": STEP}, FALSE),
+    ],
+)
+def test_witnesses_decide(evidence, verdict):
+    assert claims.from_witnesses({"id": "x"} | evidence, LEDGERS) == verdict
+
+
+@pytest.mark.parametrize("role", claims.ROLES)
+def test_a_witness_that_is_gone_stops_the_page(role):
+    claim = {"id": "x", role: {"ucb": "Lemma, step 3"}}
+    with pytest.raises(LookupError, match="claim x names the step 'Lemma, step 3', which page ucb"):
+        claims.from_witnesses(claim, LEDGERS)
+
+
+# Results
+
+
+def columns(names, *rows):
+    return {name: np.array(values) for name, values in zip(names, zip(*rows, strict=True))}
+
+
+def verdicts(R1=16, R2=16, R3=16):
+    held = {"R1": R1, "R2": R2, "R3": R3}
+    return {R: np.array(["holds"] * n + ["fails"] * (16 - n)) for R, n in held.items()}
+
+
+def grid(*settings):
+    return columns(("alpha", "c", "R1", "R2", "R3"), *settings)
+
+
+ALL_HOLD, R1_FAILS = (-1.0, 1.0, 16, 16, 16), (3.0, 1.0, 5, 16, 0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "figure", "settings", "verdict"),
+    [
+        ("R1", verdicts(), [ALL_HOLD, ALL_HOLD], REPRODUCED),
+        ("R1", verdicts(), [ALL_HOLD, R1_FAILS], CHOICES),
+        ("R1", verdicts(R1=15), [R1_FAILS, ALL_HOLD], CHOICES),
+        ("R1", verdicts(R1=15), [R1_FAILS, R1_FAILS], NOT),
+        ("R2", verdicts(R2=6), [ALL_HOLD], CHOICES),
+        ("R3", verdicts(R3=9), [ALL_HOLD], REPRODUCED),
+        ("R3", verdicts(R3=8), [R1_FAILS], NOT),
+        ("together", verdicts(), [ALL_HOLD, ALL_HOLD], REPRODUCED),
+        ("together", verdicts(), [ALL_HOLD, R1_FAILS], CHOICES),
+        ("together", verdicts(), [R1_FAILS], NOT),
+    ],
+)
+def test_the_sentences_of_the_experiments(rule, figure, settings, verdict):
+    tables = {"figure-verdicts": figure, "choices-map": grid(*settings)}
+    found, said = claims.RULES[rule](tables.get)
+    assert found == verdict and "setting" in said
+
+
+def curves(multisbm):
+    names = ("scenario", "algorithm", "t", "mean")
+    early = [("YJ", a, 1, 1.0) for a in ("MultiSBM", "IF")]
+    return columns(names, *early, ("YJ", "MultiSBM", 2, multisbm), ("YJ", "IF", 2, 10.0))
+
+
+def exponents(value):
+    rows = [("MultiSBM", "K-1", value), ("MultiSBM", "1/gap", 9.0), ("Doubler", "K-1", 9.0)]
+    return columns(("algorithm", "exponent of", "simulated"), *rows)
+
+
+def two(sparring):
+    rate = {"Sparring": sparring, "MultiSBM": 0.3, "Doubler": 0.3}
+    rows = [("another best arm", a, v) for a, v in rate.items()]
+    return columns(
+        ("valuations", "algorithm", "regret per round"), *rows, ("the same best arm", "IF", 0.0)
+    )
+
+
+def ties(worst):
+    return columns(("algorithm", "regret per round"), ("Sparring", worst), ("MultiSBM", 0.2))
+
+
+@pytest.mark.parametrize(
+    ("rule", "tables", "verdict"),
+    [
+        ("tournaments", {"growth-curves": curves(20.0)}, CHOICES),
+        ("tournaments", {"growth-curves": curves(50.0)}, NOT),
+        ("tournaments", {"growth-curves": curves(2.0)}, NOT),
+        ("arms", {"growth-exponents": exponents(1.05)}, REPRODUCED),
+        ("arms", {"growth-exponents": exponents(1.4)}, CHOICES),
+        ("arms", {"growth-exponents": exponents(2.1)}, NOT),
+        ("dominated", {"growth-share": {"share": np.array([0.9, 0.8])}}, REPRODUCED),
+        ("dominated", {"growth-share": {"share": np.array([0.9, 0.3])}}, CHOICES),
+        ("conjecture", {"growth-predicted": {"Sparring; median": np.array([1.2])}}, OPEN),
+        ("conjecture", {"growth-predicted": {"Sparring; median": np.array([2.2])}}, NOT),
+        ("stuck", {"tails-sparring": columns(("s", "above"), (250, 0.1), (500, 0.01))}, REPRODUCED),
+        ("stuck", {"tails-sparring": columns(("s", "above"), (250, 0.1), (500, 0.0))}, NOT),
+        ("sides", {"beyond-two": two(0.001), "beyond-ties": ties(0.2)}, CHOICES),
+        ("sides", {"beyond-two": two(0.001), "beyond-ties": ties(0.001)}, REPRODUCED),
+        ("sides", {"beyond-two": two(0.2), "beyond-ties": ties(0.2)}, NOT),
+    ],
+)
+def test_other_results_give_another_verdict(rule, tables, verdict):
+    assert claims.RULES[rule](tables.get)[0] == verdict
+
+
+def test_the_progressions_are_checked(monkeypatch):
+    assert claims.progressions({}.get)[0] == REPRODUCED
+    bent = {"arith": (0.8, 0.7, 0.6, 0.45, 0.325, 0.2), "geom": claims.UTILITIES["geom"]}
+    monkeypatch.setattr(claims, "UTILITIES", bent)
+    assert claims.progressions({}.get)[0] == NOT
+
+
+# The ledger
+
+
+def test_a_judged_claim_names_its_evidence():
+    claim = {"id": "x", "place": "p", "says": "s", "proved": STEP, "under": STEP}
+    found = claims.judge(claim, LEDGERS, {}, {}.get)
+    assert found["verdict"] == CHOICES and found["pages"] == ["book/theory/ucb"]
+    assert [row["step"] for row in found["witnesses"]] == ["Lemma, step 1"]
+
+
+def test_a_verdict_of_the_linear_page_is_taken_over():
+    linear = {"y": {"verdict": FALSE, "evidence": "e"}}
+    claim = {"id": "x", "place": "p", "says": "s", "linear": "y"}
+    assert claims.judge(claim, LEDGERS, linear, {}.get)["verdict"] == FALSE
+    with pytest.raises(ValueError, match="claim x: reproduced by witnesses, false as stated"):
+        claims.judge(claim | {"proved": STEP}, LEDGERS, linear, {}.get)
+    with pytest.raises(ValueError, match="'perhaps' is not a verdict"):
+        claims.judge(claim, LEDGERS, {"y": {"verdict": "perhaps", "evidence": ""}}, {}.get)
+
+
+def test_the_tally_counts_all():
+    found = claims.tally([{"verdict": OPEN}, {"verdict": FALSE}, {"verdict": OPEN}])
+    assert found == dict.fromkeys(VERDICTS, 0) | {OPEN: 2, FALSE: 1}
+
+
+# A sentence whose data do not bear it stops the build
+
+
+def panel(level):
+    """Results in which the algorithms rank as given, in every scenario."""
+    rng = np.random.default_rng(1)
+    end = np.array([32000])
+    noisy = {a: v + 0.1 * rng.normal(size=(400, 1)) for a, v in level.items()}
+    return {a: Result(end, {"regret": regret}, {}) for a, regret in noisy.items()}
+
+
+RANKS = {"Sparring": 1.0, "MultiSBM": 2.0, "Doubler": 3.0, "IF": 4.0, "BTMB": 5.0}
+
+
+def conclude(results, tmp_path, monkeypatch):
+    """Run the figure's cells of verdicts and assertions on these results."""
+    (tmp_path / "_toc.yml").touch()
+    monkeypatch.chdir(tmp_path)
+    cells = source("book/experiments/figure")
+    given = {"runs": 400, "horizon": 32000, "seed": 1, "workers": 1, "about": {}}
+    exec(cells["imports"], given)
+    given |= {"results": results, "glue": lambda *_, **__: None}
+    exec(cells["verdicts"], given)
+    exec(cells["assertions"], given)
+
+
+def test_a_sentence_that_its_data_do_not_bear_stops_the_build(tmp_path, monkeypatch):
+    same = {n: panel(RANKS) for n in NAMES}
+    conclude(same, tmp_path, monkeypatch)
+    worse = same | {"YJ": panel(RANKS | {"Sparring": 2.5})}
+    with pytest.raises(AssertionError, match="Sparring is best everywhere"):
+        conclude(worse, tmp_path, monkeypatch)
+    other = {n: panel(RANKS | {"IF": 2.5}) for n in NAMES}
+    with pytest.raises(AssertionError, match="not among the top two"):
+        conclude(other, tmp_path, monkeypatch)
