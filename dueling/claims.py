@@ -121,7 +121,7 @@ def dominated(results: Results) -> Found:
         f"that machine pays {100 * share.min():.0f} to {100 * share.max():.0f} % "
         "at the horizons simulated; all of the leading term, proved"
     )
-    return settled(bool(share.min() > 0.5), bool(share.min() > 0)), said
+    return settled(bool(share.min() > 0.8), bool(share.min() > 0)), said
 
 
 def conjecture(results: Results) -> Found:

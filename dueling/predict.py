@@ -17,12 +17,13 @@ def pulls(g, n, alpha: float) -> np.ndarray:
     """N_y(n) for gaps ``g[..., y]`` and n rounds; n/K each while n <= K."""
     g, n = np.asarray(g, float), np.asarray(n, float)[..., None]
     level = (alpha + 2) * np.log(np.maximum(n, 2)) / 2
-    low, high = np.zeros_like(n), np.sqrt(g.shape[-1] * level / np.maximum(n, 1))
-    for _ in range(60):
-        c = (low + high) / 2
-        few = (level / (g + c) ** 2).sum(axis=-1, keepdims=True) < n
-        low, high = np.where(few, low, c), np.where(few, c, high)
-    counts = level / (g + high) ** 2
+    c = np.sqrt(level / n)  # the arms of gap 0 alone; Newton's method rises from here
+    for _ in range(20):
+        counts = level / (g + c) ** 2
+        c = c + (counts.sum(axis=-1, keepdims=True) - n) / (2 * counts / (g + c)).sum(
+            axis=-1, keepdims=True
+        )
+    counts = level / (g + c) ** 2
     even = np.where(n > g.shape[-1], counts, 1.0)
     return n * even / even.sum(axis=-1, keepdims=True)
 

@@ -151,7 +151,7 @@ def ties(worst):
         ("arms", {"growth-exponents": exponents(1.05)}, REPRODUCED),
         ("arms", {"growth-exponents": exponents(1.4)}, CHOICES),
         ("arms", {"growth-exponents": exponents(2.1)}, NOT),
-        ("dominated", {"growth-share": {"share": np.array([0.9, 0.8])}}, REPRODUCED),
+        ("dominated", {"growth-share": {"share": np.array([0.9, 0.85])}}, REPRODUCED),
         ("dominated", {"growth-share": {"share": np.array([0.9, 0.3])}}, CHOICES),
         ("conjecture", {"growth-predicted": {"Sparring; median": np.array([1.2])}}, OPEN),
         ("conjecture", {"growth-predicted": {"Sparring; median": np.array([2.2])}}, NOT),
