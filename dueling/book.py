@@ -28,15 +28,17 @@ COLOURS = {
 STYLES = {"Sparring": "-", "MultiSBM": "--", "Doubler": "-.", "IF": ":", "BTMB": (0, (5, 1, 1, 1))}
 
 
-def parameters(given: dict, **least: int) -> None:
+def parameters(given: dict, *others: str, **least: int) -> None:
     """Make the named parameters whole numbers of at least ``least``; refuse bad or unknown ones.
 
     ``given`` is ``globals()`` right after the cell of parameters: papermill sets a name that the
-    notebook does not know without a word, and it would change nothing.
+    notebook does not know without a word, and it would change nothing. ``others`` are parameters
+    of another kind, which the notebook checks itself.
     """
     plain = {k for k, v in given.items() if k[0] != "_" and isinstance(v, int | float | str)}
-    for name in sorted(plain - set(least)):
-        raise ValueError(f"{name} is not a parameter of this notebook: {', '.join(least)}.")
+    for name in sorted(plain - {*least, *others}):
+        known = ", ".join((*least, *others))
+        raise ValueError(f"{name} is not a parameter of this notebook: {known}.")
     for name, floor in least.items():
         given[name] = checks.whole(name, given[name], floor)
 

@@ -1,18 +1,24 @@
 """The experiment notebooks: bad parameters, interrupted runs, the same files again."""
 
+import re
+import shutil
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import yaml
 
-from dueling import compiled
+from dueling import Result, Utilities, book, compiled
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
+import again  # noqa: E402
 import execute  # noqa: E402
+import pages  # noqa: E402
 
 NAMES = ["book/tour", *(n for n in execute.notebooks(ROOT) if n.startswith("book/experiments/"))]
-SIMULATING = [n for n in NAMES if not n.endswith("/claims")]
+SIMULATING = [n for n in NAMES if not n.endswith(("/claims", "/linear"))]
 
 
 # --- parameters
@@ -62,3 +68,140 @@ def test_good_parameters_become_whole(name, no_work):
 def test_a_bad_horizon_is_named(no_work):
     with pytest.raises(ValueError, match=r"horizon is 1\.5; it must be a whole number >= 64"):
         begin("book/experiments/figure", horizon=1.5)
+
+
+# --- stored results
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    (tmp_path / "_toc.yml").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("BOOK_PROFILE", raising=False)
+    return tmp_path
+
+
+def four(scenario="arith/linear", **changed):
+    """Four small results, as a notebook stores them."""
+    settings = {"T": 30, "runs": 3, "seed": 1, "workers": 1} | changed
+    names = ("Sparring", "MultiSBM", "IF", "BTMB")
+    return {a: book.stored("here", scenario, a, **settings).regret for a in names}
+
+
+def files(folder):
+    return {p.relative_to(folder): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+def test_an_interrupted_run_continues_where_it_stopped(checkout, monkeypatch):
+    played, real = [], book.simulate
+
+    def stops(scenario, algorithm, **settings):
+        if len(played) == 2:
+            raise KeyboardInterrupt
+        played.append(algorithm)
+        return real(scenario, algorithm, **settings)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(book, "simulate", stops)
+        with pytest.raises(KeyboardInterrupt):
+            four()
+    first = files(book.results())
+    assert len(first) == 2, "what was done is kept, and nothing half done"
+    monkeypatch.setattr(book, "simulate", lambda *a, **k: played.append(a[1]) or real(*a, **k))
+    assert len(four()) == 4 and played == ["Sparring", "MultiSBM", "IF", "BTMB"]
+    assert first.items() <= files(book.results()).items()
+
+
+def test_a_failed_run_leaves_the_last_good_result(checkout, monkeypatch):
+    four()
+    good = files(book.results())
+    monkeypatch.setattr(book, "source", lambda: "another text")
+    monkeypatch.setattr(book, "simulate", None)
+    with pytest.raises(TypeError):
+        four()
+    assert files(book.results()) == good
+
+
+def test_another_game_of_the_same_name_is_simulated_again(checkout):
+    def game(bad):
+        return Utilities([0.9, bad], name="mine")
+
+    near, far = (four(scenario=game(bad))["MultiSBM"] for bad in (0.8, 0.1))
+    assert not np.array_equal(near, far)
+    again = four(scenario=game(0.8))["MultiSBM"]
+    assert np.array_equal(again, near)
+
+
+def test_what_is_kept_is_part_of_a_result(checkout):
+    four()
+    settings = {"T": 30, "runs": 3, "seed": 1, "workers": 1}
+    more = book.stored("here", "arith/linear", "IF", keep=("regret", "plays"), **settings)
+    assert more.plays.sum() == 3 * 30
+
+
+def test_the_sample_that_is_simulated_again(checkout, capsys):
+    four()
+    book.stored("here", Utilities([0.9, 0.1], name="arith/linear"), "IF", T=30, runs=3, workers=1)
+    assert len(again.named(book.results())) == 4, "a game of the reader's own is left out"
+    assert again.main([]) == 0 and "4 of 4 results" in capsys.readouterr().out
+    assert again.main(["--rounds", "100"]) == 0 and "1 of 1 results" in capsys.readouterr().out
+    path = again.named(book.results())[0]
+    found = Result.load(path)
+    Result(found.checkpoints, {"regret": found.regret + 1e-9}, found.about).save(path)
+    assert again.main([]) == 1 and "does not come out again" in capsys.readouterr().err
+
+
+# --- whole notebooks
+
+
+def alone(root, name):
+    """A book of this one notebook, with the smoke profile."""
+    (root / name).parent.mkdir(parents=True)
+    (root / "_toc.yml").write_text(f"root: book/index\nchapters:\n  - file: {name}\n")
+    smoke = execute.profile_parameters(ROOT, "smoke")[name]
+    profiles = root / "book" / "profiles.yml"
+    profiles.write_text(yaml.safe_dump({"full": {}, "smoke": {name: smoke}}))
+    (root / "requirements.txt").touch()
+    shutil.copy(execute.source(ROOT, name), execute.source(root, name))
+    return root
+
+
+@pytest.mark.slow
+def test_the_smoke_profile_gives_the_same_files_again(tmp_path, monkeypatch):
+    monkeypatch.delenv("BOOK_PROFILE", raising=False)
+    name, results = "book/experiments/beyond", []
+    for workers in ("1", "2"):
+        root = alone(tmp_path / workers, name)
+        words = ["--root", str(root), "--profile", "smoke", "-p", name, "workers", workers]
+        assert execute.main(words) == 0
+        results.append(files(root / "_build" / "results-smoke"))
+    assert results[0] == results[1] and len(results[0]) > 50
+
+
+def test_papermill_stops_at_a_bad_parameter(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("BOOK_PROFILE", raising=False)
+    root = alone(tmp_path, "book/experiments/beyond")
+    words = ["--root", str(root), "--profile", "smoke", "-p", "book/experiments/beyond", "runs"]
+    assert execute.main([*words, "0"]) == 1
+    said = capsys.readouterr().err
+    assert "failed in code cell 2" in said and "runs is 0; it must be a whole number >= 2" in said
+    assert not (root / "_build" / "results-smoke").exists()
+
+
+def test_downloads_are_of_the_profile_shown(monkeypatch):
+    text = ["see {download}`x </_build/results/x.csv>`"]
+    monkeypatch.setenv("BOOK_PROFILE", "full")
+    pages.find_results(None, "page", text)
+    assert "/_build/results/x.csv" in text[0]
+    monkeypatch.setenv("BOOK_PROFILE", "smoke")
+    pages.find_results(None, "page", text)
+    assert "/_build/results-smoke/x.csv" in text[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_page_offers_for_download_it_writes(name):
+    cells = execute.load(execute.source(ROOT, name))["cells"]
+    code = "\n".join(c["source"] for c in cells if c["cell_type"] == "code")
+    prose = "\n".join(c["source"] for c in cells if c["cell_type"] == "markdown")
+    for file in re.findall(r"/_build/results/([\w./-]+)\.(?:csv|json)", prose):
+        assert f'"{file}"' in code

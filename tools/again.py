@@ -1,0 +1,70 @@
+"""Simulate some of the stored results again, on other numbers of workers, and compare the bits.
+
+python tools/again.py [--rounds 1e8] [--seed anything]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from dueling import ALGORITHMS, Result, book, simulate
+from dueling.results import commit
+from dueling.scenarios import NAMES
+
+SETTINGS = ("T", "runs", "seed", "regret", "permute", "common")
+
+
+def named(folder: Path) -> list[Path]:
+    """The stored results of a scenario and an algorithm that have a name."""
+
+    def known(path: Path) -> bool:
+        scenario, algorithm, *_ = json.loads(Result.load(path).about["key"])
+        return scenario in [[n] for n in NAMES] and algorithm in [[a] for a in ALGORITHMS]
+
+    return [path for path in sorted(folder.rglob("*.npz")) if known(path)]
+
+
+def sample(paths: Iterable[Path], rounds: float, seed: str) -> list[Path]:
+    """Some of the results, in random order, of at most so many rounds in all, and at least one."""
+    chosen: list[Path] = []
+    for path in random.Random(seed).sample(list(paths), len(list(paths))):
+        about = Result.load(path).about
+        rounds -= about["T"] * about["runs"]
+        if rounds >= 0 or not chosen:
+            chosen.append(path)
+        else:
+            rounds += about["T"] * about["runs"]
+    return chosen
+
+
+def same(path: Path, workers: int) -> bool:
+    """Whether a result comes out again, bit for bit."""
+    found = Result.load(path)
+    scenario, algorithm, *_ = json.loads(found.about["key"])
+    settings = {name: found.about[name] for name in SETTINGS}
+    settings |= {"checkpoints": found.checkpoints, "workers": workers}
+    fresh = simulate(scenario[0], algorithm[0], **settings)
+    return all(fresh.arrays[k].tobytes() == a.tobytes() for k, a in found.arrays.items())
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The exit status: 0 if all of the sample came out again."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--rounds", type=float, default=1e8)
+    parser.add_argument("--seed", default=commit(), help="of the choice; default: the commit")
+    options = parser.parse_args(argv)
+    chosen = sample(named(book.results()), options.rounds, options.seed)
+    bad = [path for i, path in enumerate(chosen) if not same(path, workers=(1, 3)[i % 2])]
+    for path in bad:
+        print(f"{path.relative_to(book.results())} does not come out again.", file=sys.stderr)
+    print(f"{len(chosen) - len(bad)} of {len(chosen)} results came out again, bit for bit.")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
