@@ -114,12 +114,6 @@ def source() -> str:
     return hashlib.sha256(b"".join(f.read_bytes() for f in files if f.exists())).hexdigest()
 
 
-def content(thing) -> list:
-    """The name of a scenario or an algorithm, and the game's tables by value: a name may stay."""
-    tables = [np.ascontiguousarray(getattr(thing, t)) for t in ("P", "mu") if hasattr(thing, t)]
-    return [getattr(thing, "name", thing), *(hashlib.sha256(t).hexdigest() for t in tables)]
-
-
 def stored(folder: str, scenario, algorithm, keep=("regret",), **settings) -> Result:
     """``simulate(scenario, algorithm, **settings)``, read from its file where that is still good.
 
@@ -127,7 +121,7 @@ def stored(folder: str, scenario, algorithm, keep=("regret",), **settings) -> Re
     simulation. A file is good when scenario, algorithm, what is kept, settings, versions and the
     package's text are the same.
     """
-    given = [content(thing) for thing in (scenario, algorithm)]
+    given = [_known(thing) for thing in (scenario, algorithm)]
     free = ("workers", "chunk", "progress")  # these do not change a result
     asked = {k: np.asarray(v).tolist() for k, v in settings.items() if k not in free}
     short = crc32(json.dumps(asked, sort_keys=True).encode())
@@ -169,6 +163,11 @@ def style() -> None:
             "svg.hashsalt": "dueling",
         }
     )
+
+
+def _known(thing) -> list:
+    """A name, or the name and the digest of a game: two games of one name may differ."""
+    return [thing] if isinstance(thing, str) else [thing.name, getattr(thing, "digest", None)]
 
 
 def _write(path: Path, text: str) -> Path:

@@ -15,7 +15,6 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 import again  # noqa: E402
 import execute  # noqa: E402
-import pages  # noqa: E402
 
 NAMES = ["book/tour", *(n for n in execute.notebooks(ROOT) if n.startswith("book/experiments/"))]
 SIMULATING = [n for n in NAMES if not n.endswith(("/claims", "/linear"))]
@@ -145,6 +144,7 @@ def test_the_sample_that_is_simulated_again(checkout, capsys):
     assert len(again.named(book.results())) == 4, "a game of the reader's own is left out"
     assert again.main([]) == 0 and "4 of 4 results" in capsys.readouterr().out
     assert again.main(["--rounds", "100"]) == 0 and "1 of 1 results" in capsys.readouterr().out
+    (book.results() / "here" / "broken.npz").write_bytes(b"no")
     path = again.named(book.results())[0]
     found = Result.load(path)
     Result(found.checkpoints, {"regret": found.regret + 1e-9}, found.about).save(path)
@@ -186,16 +186,6 @@ def test_papermill_stops_at_a_bad_parameter(tmp_path, monkeypatch, capsys):
     said = capsys.readouterr().err
     assert "failed in code cell 2" in said and "runs is 0; it must be a whole number >= 2" in said
     assert not (root / "_build" / "results-smoke").exists()
-
-
-def test_downloads_are_of_the_profile_shown(monkeypatch):
-    text = ["see {download}`x </_build/results/x.csv>`"]
-    monkeypatch.setenv("BOOK_PROFILE", "full")
-    pages.find_results(None, "page", text)
-    assert "/_build/results/x.csv" in text[0]
-    monkeypatch.setenv("BOOK_PROFILE", "smoke")
-    pages.find_results(None, "page", text)
-    assert "/_build/results-smoke/x.csv" in text[0]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -9,7 +9,7 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from dueling import ALGORITHMS, Result, book, simulate
@@ -20,25 +20,27 @@ SETTINGS = ("T", "runs", "seed", "regret", "permute", "common")
 
 
 def named(folder: Path) -> list[Path]:
-    """The stored results of a scenario and an algorithm that have a name."""
+    """The stored results of this text of the package whose game and algorithm have a name."""
 
     def known(path: Path) -> bool:
-        scenario, algorithm, *_ = json.loads(Result.load(path).about["key"])
-        return scenario in [[n] for n in NAMES] and algorithm in [[a] for a in ALGORITHMS]
+        with suppress(ValueError):  # not a whole result
+            scenario, algorithm, *_, text, _ = json.loads(Result.load(path).about["key"])
+            names = scenario in [[n] for n in NAMES] and algorithm in [[a] for a in ALGORITHMS]
+            return names and text == book.source()
+        return False
 
     return [path for path in sorted(folder.rglob("*.npz")) if known(path)]
 
 
-def sample(paths: Iterable[Path], rounds: float, seed: str) -> list[Path]:
+def sample(paths: list[Path], rounds: float, seed: str) -> list[Path]:
     """Some of the results, in random order, of at most so many rounds in all, and at least one."""
     chosen: list[Path] = []
-    for path in random.Random(seed).sample(list(paths), len(list(paths))):
+    for path in random.Random(seed).sample(paths, len(paths)):
         about = Result.load(path).about
-        rounds -= about["T"] * about["runs"]
-        if rounds >= 0 or not chosen:
+        cost = about["T"] * about["runs"]
+        if cost <= rounds or not chosen:
             chosen.append(path)
-        else:
-            rounds += about["T"] * about["runs"]
+            rounds -= cost
     return chosen
 
 
