@@ -23,15 +23,23 @@ def at_the_root(monkeypatch):
     monkeypatch.chdir(ROOT)
 
 
+def notebook(chapter):
+    """The cells of a chapter."""
+    path = ROOT / "book" / "theory" / f"{chapter}.ipynb"
+    return json.loads(path.read_text("utf-8"))["cells"]
+
+
 def cells(chapter, kind):
     """The sources of a chapter's cells of one kind."""
-    notebook = json.loads((ROOT / "book" / "theory" / f"{chapter}.ipynb").read_text("utf-8"))
-    chosen = [cell for cell in notebook["cells"] if cell["cell_type"] == kind]
+    chosen = [cell for cell in notebook(chapter) if cell["cell_type"] == kind]
     return ["".join(cell["source"]) for cell in chosen]
 
 
 def prose(chapter):
-    return "\n\n".join(cells(chapter, "markdown"))
+    """The text of a chapter, with the captions of its figures."""
+    figures = [cell["metadata"].get("mystnb", {}).get("figure", {}) for cell in notebook(chapter)]
+    captions = [figure["caption"] for figure in figures if figure]
+    return "\n\n".join([*cells(chapter, "markdown"), *captions])
 
 
 # --- witnesses
