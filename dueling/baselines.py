@@ -47,7 +47,7 @@ def interleaved_filter(c, game):
 
 def beat_the_mean(c, game):
     """Arms duel random opponents of the working set; the worst leaves once intervals part."""
-    K, L = game.K, log(1 / c.delta)
+    K, L, scale = game.K, log(1 / c.delta), c.scale * c.gamma**2
     W, size = np.ones(K, np.bool_), K
     wins, n = np.zeros((K, K)), np.zeros((K, K))  # of arm b against each opponent
     w, m, mean = np.zeros(K), np.zeros(K), np.full(K, 0.5)  # over the opponents still in W
@@ -64,7 +64,7 @@ def beat_the_mean(c, game):
         m[b] += 1
         mean[b] = w[b] / m[b]
         worst, best, fewest = standing(W, mean, m)
-        radius = c.scale * c.gamma**2 * sqrt(L / fewest) if fewest > 0 else 1.0
+        radius = scale * sqrt(L / fewest) if fewest > 0 else 1.0
         if mean[worst] + radius <= mean[best] - radius:
             W[worst] = False
             size -= 1
@@ -77,19 +77,18 @@ def beat_the_mean(c, game):
 @compilable
 def rarest(W, m, rng):
     """The arm of W with the fewest comparisons, ties at random."""
-    fewest, ties = np.inf, 0
+    rare, fewest, ties = 0, np.inf, 0
     for b in range(len(W)):
         if W[b] and m[b] < fewest:
-            fewest, ties = m[b], 1
+            rare, fewest, ties = b, m[b], 1
         elif W[b] and m[b] == fewest:
             ties += 1
     skip = int(rng.random() * ties)
-    for b in range(len(W)):
-        if W[b] and m[b] == fewest:
-            if skip == 0:
-                break
+    while skip > 0:
+        rare += 1
+        if W[rare] and m[rare] == fewest:
             skip -= 1
-    return b
+    return rare
 
 
 @compilable
@@ -107,14 +106,14 @@ def opponent(W, size, b, self_duels, rng):
 @compilable
 def standing(W, mean, m):
     """The arms of W with the lowest and the highest mean, and the fewest comparisons in W."""
-    worst, best, fewest = -1, -1, np.inf
+    worst, best, low, high, fewest = 0, 0, np.inf, -np.inf, np.inf
     for b in range(len(W)):
         if W[b]:
             fewest = min(fewest, m[b])
-            if worst < 0 or mean[b] < mean[worst]:
-                worst = b
-            if best < 0 or mean[b] > mean[best]:
-                best = b
+            if mean[b] < low:
+                worst, low = b, mean[b]
+            if mean[b] > high:
+                best, high = b, mean[b]
     return worst, best, fewest
 
 

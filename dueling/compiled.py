@@ -118,7 +118,7 @@ def _kept(key, make: Callable):
 
 def _current(key):
     for made, places in _made.get(key, ()):
-        if all(_same(place(), then) for place, then in places):
+        if all((now := place()) is then or _same(now, then) for place, then in places):
             return made
     return None
 
@@ -128,8 +128,7 @@ def _same(now, then) -> bool:
         return False
     if type(now) is np.ndarray:
         return (now.dtype, now.shape, now.tobytes()) == (then.dtype, then.shape, then.tobytes())
-    literal = isinstance(now, bool | int | float | str | tuple)
-    return now is then or (literal and repr(now) == repr(then))
+    return isinstance(now, bool | int | float | str | tuple) and repr(now) == repr(then)
 
 
 @cache
@@ -174,11 +173,12 @@ def _compiled(f: FunctionType) -> Callable:
         return _kept(value, lambda: (_compiled(value), _places(value))) if helper else value
 
     if not any(_is_helper(place()) for place in _around(f)):
-        return njit(f)
+        return njit(f, forceinline=True)
     names = [name for name in _names(f.__code__) if name in f.__globals__]
     names = f.__globals__ | {name: swapped(f.__globals__[name]) for name in names}
     cells = tuple(CellType(swapped(cell.cell_contents)) for cell in f.__closure__ or ())
-    return njit(FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells or None))
+    copy = FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells or None)
+    return njit(copy, forceinline=True)
 
 
 # --- the layout of an object ----------------------------------------------------------------------
@@ -294,18 +294,22 @@ _bitgen.restype, _bitgen.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c
 def _words(o):
     for name, value in fields(o).items():
         if type(value) is np.ndarray:
-            memory = value.__array_interface__
-            if memory["strides"] is not None or memory["data"][1]:
-                raise ValueError(
-                    f"array {name!r} of {type(o).__name__} is read-only or not in C order; "
-                    "np.array(a, order='C') makes a copy that is both."
-                )
-            yield memory["data"][0]
-            yield from memory["shape"]
+            yield _address(o, name, value) if value.size else 0
+            yield from value.shape
         elif type(value) is np.random.Generator:
             yield _bitgen(value.bit_generator.capsule, b"BitGenerator")
         else:
             yield int(value) if kind(value) is bool else value
+
+
+def _address(o, name: str, array: np.ndarray) -> int:
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except (TypeError, ValueError, BufferError):
+        raise ValueError(
+            f"array {name!r} of {type(o).__name__} is read-only or not in C order; "
+            "np.array(a, order='C') makes a copy that is neither."
+        ) from None
 
 
 def _pack(o, layout) -> bytes:
@@ -344,6 +348,13 @@ def _pointer(context, builder, address, word: int, ty):
 
 def _load(context, builder, address, word: int, ty=types.intp):
     return builder.load(_pointer(context, builder, address, word, ty))
+
+
+def _fixed(context, builder, address, word: int, ty=types.intp):
+    """A word that no run changes, such as an array's address: loaded once where that is enough."""
+    load = _load(context, builder, address, word, ty)
+    load.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return load
 
 
 def _block(context, builder, ty, value):
@@ -390,7 +401,7 @@ def _get_field(context, builder, layout, value, name):
     block = _block(context, builder, layout, value)
     field, word = layout.fields[name], layout.at[name]
     if field == types.npy_rng:
-        return _generator(context, builder, _load(context, builder, block, word))
+        return _generator(context, builder, _fixed(context, builder, block, word))
     if isinstance(field, types.Array):
         return _array(context, builder, field, block, word)
     if field == types.boolean:
@@ -421,11 +432,11 @@ def _copy(own, given):
 
 def _array(context, builder, ty, block, word: int):
     array, item = context.make_array(ty)(context, builder), context.get_data_type(ty.dtype)
-    shape = [_load(context, builder, block, word + 1 + d) for d in range(ty.ndim)]
+    shape = [_fixed(context, builder, block, word + 1 + d) for d in range(ty.ndim)]
     strides = [context.get_constant(types.intp, context.get_abi_sizeof(item))]
     for n in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], n))
-    data = builder.inttoptr(_load(context, builder, block, word), item.as_pointer())
+    data = builder.inttoptr(_fixed(context, builder, block, word), item.as_pointer())
     populate_array(array, data, shape, strides, strides[-1], meminfo=None)
     return array._getvalue()
 
@@ -437,7 +448,7 @@ def _generator(context, builder, address):
     bits.state_address = bits.bit_generator = address
     parts = ("state", "fnptr_next_uint64", "fnptr_next_uint32", "fnptr_next_double")
     for word, part in enumerate(parts):
-        setattr(bits, part, _load(context, builder, address, word, types.uintp))
+        setattr(bits, part, _fixed(context, builder, address, word, types.uintp))
     rng = cgutils.create_struct_proxy(types.npy_rng)(context, builder)
     rng.bit_generator = bits._getvalue()
     rng.meminfo = cgutils.get_null_value(rng.meminfo.type)

@@ -59,7 +59,7 @@ class Preferences:
     def __init__(self, P, name: str | None = None, biased: bool = False):
         self.biased = checks.flag("biased", biased)
         self.P = checks.preferences("P", P, antisymmetric=not self.biased)
-        self.K, self.digest = len(self.P), digest(self.P)
+        self.K, self.digest, self._tables = len(self.P), digest(self.P), {}
         self.name = str(name or f"preferences/{self.digest[:8]}")
 
     def __repr__(self) -> str:
@@ -80,7 +80,9 @@ class Preferences:
     def table(self, regret: str | None = None) -> np.ndarray:
         """The expected regret of one duel (x, y), as a K x K table."""
         regret = checks.one_of("regret", regret or self.regrets[0], self.regrets)
-        return getattr(self, f"_{regret}")()
+        if regret not in self._tables:
+            self._tables[regret] = getattr(self, f"_{regret}")()
+        return self._tables[regret].copy()
 
     def _preference(self) -> np.ndarray:
         fair = (self.P + 1 - self.P.T) / 2
