@@ -1,7 +1,8 @@
 """The two elimination tournaments that the paper compares with: Interleaved Filter, Beat-the-Mean.
 
 Public codes disagree on every constant of these two, and the conclusions of Section 7 depend on
-them; so each constant is an argument whose default and source the docstring names.
+them; so each constant is an argument, and the docstring says where its default comes from. The
+two papers themselves were not at hand: what is said of them here is what public code says.
 """
 
 from math import log, sqrt
@@ -122,9 +123,10 @@ class IF(Algorithm):
 
     Args:
         version: 1 or 2; when a rival takes over, IF2 also drops all that the candidate led.
-        scale: c in the radius :math:`\sqrt{c \ln(1/\delta) / n}`. Default 4, as in the journal
-            paper; many public codes take 1.
-        delta: default :math:`1/(T K^2)` with the known horizon T (the paper's choice).
+        scale: c in the radius :math:`\sqrt{c \ln(1/\delta) / n}`. Default 4, the value of duelpy
+            1.0, which refers to the proof of Lemma 4 of the journal paper; many public codes
+            take 1.
+        delta: default :math:`1/(T K^2)` with the known horizon T, as in all public codes seen.
         horizon: the T inside delta; default the game's own.
 
     After the tournament the winner duels itself.
@@ -150,13 +152,15 @@ class BTMB(Algorithm):
     r"""Beat-the-Mean (Yue and Joachims, ICML 2011).
 
     Args:
-        scale: s in the radius :math:`s \gamma^2 \sqrt{\ln(1/\delta) / n}`. Default 3, as in the
-            paper; some public codes drop it to 1.
+        scale: s in the radius :math:`s \gamma^2 \sqrt{\ln(1/\delta) / n}`. Default 3, the value of
+            duelpy 1.0 for every gamma. S. Huan's ``dueling-bandit`` refers to equation (4) of the
+            paper for 3 and to equation (9) for a smaller radius, s = 1, where gamma = 1.
         gamma: the stochastic-transitivity parameter. Default 1.
-        delta: default :math:`1/(2 T K)` with the known horizon T (the paper's choice).
+        delta: default :math:`1/(2 T K)` with the known horizon T, as in both these codes; others
+            take the :math:`1/(T K^2)` of IF.
         horizon: the T inside delta; default the game's own.
-        self_duels: whether the opponent of b is drawn from all of W (the paper's line "select b'
-            from W at random"; default) or from W without b (many public codes).
+        self_duels: whether the opponent of b is drawn from all of W (default, as in
+            ``dueling-bandit``) or from W without b (as in duelpy).
 
     The arm of W with the fewest comparisons plays left; only its own count grows. When the arm
     with the lowest mean is dropped, the comparisons that others made with it are dropped too.

@@ -8,8 +8,11 @@ and plain runs leave the same objects behind. Nothing is reference-counted insid
 owns all memory. Assigning an array to a field copies it into the field's own memory.
 
 A compilation freezes what a text reads from outside (globals, closures, attributes of modules). It
-remembers these values, and a run that finds others compiles anew. Compiled whole numbers have 64
-bits, and compiled ``math`` does not check its domain: ``log(0)`` is -inf.
+remembers these values, and a run that finds others compiles anew.
+
+What stays different: compiled whole numbers have 64 bits; compiled ``math`` does not check its
+domain, ``log(0)`` is -inf; and ``a.sum()`` adds from left to right, where NumPy adds nine or more
+numbers in another order, so that the last bit may differ (a loop is the same in both).
 """
 
 import ctypes

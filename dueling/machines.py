@@ -108,13 +108,11 @@ class Thompson:
         self.losses[self.x] += 1 - u
 
 
-class Exp3:
-    r"""Exp3 with the anytime rate :math:`\eta_t = \sqrt{\ln K / (K t)}`, on losses 1 - u.
+class Adversarial:
+    """What Exp3 and Tsallis-INF share: an arm is drawn with the probabilities p.
 
-    Arm x is drawn with probability proportional to :math:`\exp(-\eta_t \hat L_x)`, where
-    :math:`\hat L_x` sums loss / probability over the rounds in which x was drawn. Its pseudo-regret
-    against any adversary is at most :math:`2\sqrt{T K \ln K}` (Bubeck and Cesa-Bianchi 2012,
-    Theorem 3.1).
+    ``loss[x]`` sums (1 - u) / p[x] over the rounds in which x was drawn; the subclass has
+    ``weigh``, which sets p from the losses, up to a factor.
     """
 
     def __init__(self, K, rng):
@@ -128,11 +126,13 @@ class Exp3:
         self.t = 1
 
     def advance(self):
-        """An arm drawn from the exponential weights."""
-        rate, least = sqrt(log(self.K) / (self.K * self.t)), self.loss.min()
+        """An arm drawn from the weights."""
+        self.weigh()
+        total = 0.0
         for x in range(self.K):
-            self.p[x] = exp(-rate * (self.loss[x] - least))
-        self.p /= self.p.sum()
+            total += self.p[x]
+        for x in range(self.K):
+            self.p[x] /= total
         self.x = draw(self.p, self.rng)
         return self.x
 
@@ -142,25 +142,31 @@ class Exp3:
         self.t += 1
 
 
-class TsallisINF:
+class Exp3(Adversarial):
+    r"""Exp3 with the anytime rate :math:`\eta_t = \sqrt{\ln K / (K t)}`, on losses 1 - u.
+
+    Arm x is drawn with probability proportional to :math:`\exp(-\eta_t \hat L_x)`, where
+    :math:`\hat L_x` sums loss / probability over the rounds in which x was drawn. Its pseudo-regret
+    against any adversary is at most :math:`2\sqrt{T K \ln K}` (Bubeck and Cesa-Bianchi 2012,
+    Theorem 3.1).
+    """
+
+    def weigh(self):
+        """The exponential weights."""
+        rate, least = sqrt(log(self.K) / (self.K * self.t)), self.loss.min()
+        for x in range(self.K):
+            self.p[x] = exp(-rate * (self.loss[x] - least))
+
+
+class TsallisINF(Adversarial):
     r"""Tsallis-INF (Zimmert and Seldin 2021) with exponent 1/2 and :math:`\eta_t = 2/\sqrt t`.
 
     Arm x is drawn with probability :math:`p_x = 4 (\eta_t (\hat L_x - z))^{-2}`, where z makes the
     sum 1 and :math:`\hat L_x` sums loss / probability over the rounds in which x was drawn.
     """
 
-    def __init__(self, K, rng):
-        self.K, self.rng = K, rng
-        self.loss, self.p = np.zeros(K), np.ones(K) / K
-        self.t, self.x = 1, 0
-
-    def reset(self):
-        """Forget all losses."""
-        self.loss[:] = 0
-        self.t = 1
-
-    def advance(self):
-        """An arm drawn from the 1/2-Tsallis-regularised leader."""
+    def weigh(self):
+        """The weights of the 1/2-Tsallis-regularised leader."""
         rate = 2 / sqrt(self.t)
         z = self.loss.min() - 2 / rate  # the sum is >= 1 here and convex: Newton falls to its root
         for _ in range(100):
@@ -172,14 +178,6 @@ class TsallisINF:
             z -= (total - 1) / slope
             if abs(total - 1) < 1e-12:
                 break
-        self.p /= self.p.sum()
-        self.x = draw(self.p, self.rng)
-        return self.x
-
-    def feedback(self, u):
-        """Add the importance-weighted loss."""
-        self.loss[self.x] += (1 - u) / self.p[self.x]
-        self.t += 1
 
 
 class SuccessiveElimination:

@@ -1,5 +1,6 @@
 """What several test files share: the comparison of results, a reader's machine, two odd games."""
 
+from collections import defaultdict
 from fractions import Fraction as F
 
 import numpy as np
@@ -44,6 +45,14 @@ def same(a, b):
     assert a.arrays.keys() == b.arrays.keys()
     pairs = [(a.arrays[name], b.arrays[name]) for name in a.arrays]
     return all(v.dtype == w.dtype and v.tobytes() == w.tobytes() for v, w in pairs)
+
+
+def at_reference(algorithm, mean, error):
+    """Whether 400 runs on arith/linear, T = 32000, agree with a published mean and its error."""
+    result = simulate("arith/linear", algorithm, checkpoints=[32000], workers=2)
+    ours = result.error()[-1]
+    slack = 3 * np.hypot(ours, error) if error else 3 * ours + 0.01 * mean
+    return abs(result.mean()[-1] - mean) < slack
 
 
 def new_game(P, T, rng=None):
@@ -123,6 +132,14 @@ def every_path(play):
         outcome = play(coins)
         yield coins.weight, outcome
         coins.next_path()
+
+
+def exact_law(play):
+    """The exact law of ``play(coins)``: outcome -> probability."""
+    chance = defaultdict(int)
+    for p, outcome in every_path(play):
+        chance[outcome] += p
+    return dict(chance)
 
 
 def expected_plays(algorithm, P, T, Game=Game):

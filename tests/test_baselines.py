@@ -4,11 +4,11 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from conftest import Logged, new_game, plain
+from conftest import Logged, at_reference, new_game, plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dueling import BTMB, IF, Preferences, simulate
+from dueling import BTMB, IF, Preferences
 
 # The slow readings: a list of all comparisons, everything else recomputed from it in every step
 
@@ -269,7 +269,4 @@ def test_the_winner_of_a_clear_tournament_duels_itself(algorithm):
     ids=str,
 )
 def test_reference_value(algorithm, mean, error):
-    result = simulate("arith/linear", algorithm, checkpoints=[32000], workers=2)
-    ours = result.error()[-1]
-    slack = 3 * np.hypot(ours, error) if error else 3 * ours + 0.01 * mean
-    assert abs(result.mean()[-1] - mean) < slack
+    assert at_reference(algorithm, mean, error)

@@ -4,7 +4,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from conftest import TWO, every_path, new_game
+from conftest import TWO, exact_law, new_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
@@ -115,10 +115,7 @@ def test_a_tie_of_two_arms_is_a_fair_coin_exactly():
         S.mean[:], S.narrow[:] = (0.5, 0.2, 0.5), 0.7
         return S.advance()
 
-    chance = dict.fromkeys(range(3), 0)
-    for p, x in every_path(play):
-        chance[x] += p
-    assert chance == {0: 1 / 2, 1: 0, 2: 1 / 2}
+    assert exact_law(play) == {0: 1 / 2, 2: 1 / 2}
 
 
 def test_first_index_ties_draw_nothing_and_go_up():
@@ -233,7 +230,4 @@ def test_the_commitment_of_equal_arms_is_uniform():
             S.feedback(u)
         return S.advance()
 
-    chance = dict.fromkeys(range(3), 0)
-    for p, x in every_path(play):
-        chance[x] += p
-    assert chance == {0: 1 / 2, 1: 0, 2: 1 / 2}
+    assert exact_law(play) == {0: 1 / 2, 2: 1 / 2}

@@ -58,9 +58,15 @@ def tables(draw, biased=False):
 
 
 def played(algorithm, P, T, seed):
+    return played_with(algorithm, P, T, seed)[-1]
+
+
+def played_with(algorithm, P, T, seed):
+    """The machines and the game after T rounds."""
     game = Logged(P, T, np.random.default_rng(seed))
-    algorithm.play(game, compile=False)
-    return game
+    parts = algorithm.parts(game)
+    type(algorithm).text(*parts, game)
+    return *parts, game
 
 
 # Counts
@@ -106,9 +112,7 @@ def test_the_flow_of_multisbm(P, T, seed):
 @settings(max_examples=40, deadline=None)
 @given(P=tables(), T=horizons, seed=seeds)
 def test_one_side_wins_every_duel_of_sparring(P, T, seed):
-    game = Logged(P, T, np.random.default_rng(seed))
-    left, right = Sparring(UCB).parts(game)
-    Sparring.text(left, right, game)
+    left, right, game = played_with(Sparring(UCB), P, T, seed)
     assert left.total.sum() + right.total.sum() == T == left.pulls.sum() == right.pulls.sum()
     assert np.array_equal(game.plays.sum(axis=(0, 2)), left.pulls)
     assert np.array_equal(game.plays.sum(axis=(0, 1)), right.pulls)
@@ -118,9 +122,7 @@ def test_one_side_wins_every_duel_of_sparring(P, T, seed):
 @settings(max_examples=40, deadline=None)
 @given(P=tables(), T=horizons, seed=seeds)
 def test_the_machine_of_doubler_knows_its_epoch_only(P, T, seed):
-    game = Logged(P, T, np.random.default_rng(seed))
-    S, L = Doubler(UCB).parts(game)
-    Doubler.text(S, L, game)
+    S, _, game = played_with(Doubler(UCB), P, T, seed)
     epoch = (T + 1).bit_length() - 1  # epoch i ends with round 2^(i+1) - 2
     last = game.duels[2**epoch - 2 :] or game.duels[2 ** (epoch - 1) - 2 :]
     assert S.pulls.sum() == len(last)

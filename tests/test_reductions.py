@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import CYCLE, TWO, Logged, expected_plays, new_game, plain
+from conftest import CYCLE, TWO, Logged, at_reference, expected_plays, new_game, plain
 from scipy.stats import chisquare, norm
 
 from dueling import (
@@ -98,10 +98,7 @@ def test_pulls_of_ucb_agree_with_the_exact_engine(ties):
     ids=str,
 )
 def test_reference_value(algorithm, mean, error):
-    result = simulate("arith/linear", algorithm, checkpoints=[32000], workers=2)
-    ours = result.error()[-1]
-    slack = 3 * np.hypot(ours, error) if error else 3 * ours + 0.01 * mean
-    assert abs(result.mean()[-1] - mean) < slack
+    assert at_reference(algorithm, mean, error)
 
 
 # What each machine is told, on the duels it was told about
