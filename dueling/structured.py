@@ -25,7 +25,7 @@ from .compiled import compilable
 from .reductions import Doubler
 
 TOLERANCE = 1e-9
-SPANNER = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
+REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
 REFRESH = 16  # the factor of A^-1 is corrected every REFRESH * n rounds
 
 
@@ -273,8 +273,8 @@ def spanner(X: Arms) -> np.ndarray:
     i, kept = 0, 0
     while kept < len(B):
         b, size = _extreme(X, np.linalg.pinv(B)[:, i])
-        kept = 0 if size > SPANNER else kept + 1
-        if size > SPANNER:
+        kept = 0 if size > REACH else kept + 1
+        if size > REACH:
             B[i] = b
         i = (i + 1) % len(B)
     return B
@@ -366,7 +366,7 @@ def doubler_bound(ball: int, n: int, T: int, gap: float | None = None, cap: floa
     return 2 * cap + full + (1 + Z / 2**k) * B(k) + min(Z * cap, B(k + 1))
 
 
-# --- machines -------------------------------------------------------------------------------------
+# --- a little linear algebra, as loops: the same bits compiled and plain -------------------------
 
 
 @compilable
@@ -377,11 +377,39 @@ def put(source, target):
 
 
 @compilable
-def put_table(source, target):
-    """Copy a table, number by number."""
-    for i in range(target.shape[0]):
-        for j in range(target.shape[1]):
-            target[i, j] = source[i, j]
+def put_rows(source, target):
+    """Copy a table, row by row."""
+    for i in range(len(target)):
+        put(source[i], target[i])
+
+
+@compilable
+def dot(a, b):
+    """<a, b>, over the length of b."""
+    total = 0.0
+    for j in range(len(b)):
+        total += a[j] * b[j]
+    return total
+
+
+@compilable
+def times(M, v, out):
+    """Write M v into out."""
+    for i in range(len(out)):
+        out[i] = dot(M[i], v)
+
+
+@compilable
+def combine(v, M, out):
+    """Write v^T M, a combination of the rows of M, into out."""
+    for j in range(len(out)):
+        out[j] = 0.0
+    for i in range(len(v)):
+        for j in range(len(out)):
+            out[j] += v[i] * M[i, j]
+
+
+# --- machines -------------------------------------------------------------------------------------
 
 
 @cache
@@ -395,7 +423,7 @@ class ConfidenceBall:
     r"""What both ConfidenceBalls share: least squares on the lifted arms, and the radius.
 
     .. math:: A_t=\sum_ib_ib_i^\top+\sum_{s<t}x'_sx_s'^\top,\qquad
-        \hat\mu_t=A_t^{-1}\sum_{s<t}u_sx'_s
+        \hat\theta_t=A_t^{-1}\sum_{s<t}u_sx'_s
 
     with a barycentric spanner b, and :math:`\beta_t` of :func:`beta` times ``scale`` (1 is what
     Dani, Hayes and Kakade publish). Kept is a factor R, n x (d+1), with
@@ -410,27 +438,28 @@ class ConfidenceBall:
     """
 
     def __init__(self, X, rng, scale=1.0, delta=None):
-        for name, value in vars(X).items():
-            vars(self)[name] = np.array(value) if isinstance(value, np.ndarray) else value
+        own = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in vars(X).items()}
+        vars(self).update(own)  # what the oracle reads
         B = X.spanner()
         self.n, self.N = B.shape
         self.scale = checks.real("scale", scale, "a number > 0", lambda s: s > 0)
-        self.per_epoch, self.epoch = delta is None, 0
+        self.per_epoch, self.epoch, self.t = delta is None, 0, 1
+        self.least = delta_of_epoch(0, self.n)
         self.delta = delta_of_epoch(1, self.n)
         if delta is not None:
             self.delta = checks.real("delta", delta, "in (0, 1)", lambda p: 0 < p < 1)
-        self.least = delta_of_epoch(0, self.n)
-        self.A1, self.R1 = B.T @ B, np.array(np.linalg.pinv(B).T, order="C")
-        self.A, self.R = self.A1.copy(), self.R1.copy()
-        self.total, self.mean, self.c, self.h = (np.zeros(self.N) for _ in range(4))
-        self.g, self.AR = np.zeros(self.n), np.zeros((self.n, self.N))
-        self.E, self.x, self.arm = np.zeros((self.n, self.n)), np.zeros(self.d), np.zeros(self.d)
-        self.t = 1
+        self.A1, self.R1 = B.T @ B, np.array(np.linalg.pinv(B).T, order="C")  # before any reward
+        self.A, self.R, self.total = self.A1.copy(), self.R1.copy(), np.zeros(self.N)
+        self.mean, self.x, self.arm = np.zeros(self.N), np.zeros(self.d), np.zeros(self.d)
+        self.c, self.h, self.g = np.zeros(self.N), np.zeros(self.N), np.zeros(self.n)  # scratch
+        self.RM, self.E = np.zeros((self.n, self.N)), np.zeros((self.n, self.n))
+        if taken := [name for name in own if vars(self)[name] is not own[name]]:
+            raise ValueError(f"{X!r} has a field {taken[0]!r}, a name of the machine's; rename it.")
 
     def reset(self):
         """Forget all rewards; the next epoch begins."""
-        put_table(self.A1, self.A)
-        put_table(self.R1, self.R)
+        put_rows(self.A1, self.A)
+        put_rows(self.R1, self.R)
         for j in range(self.N):
             self.total[j] = 0.0
         self.t = 1
@@ -438,111 +467,78 @@ class ConfidenceBall:
         if self.per_epoch:
             self.delta = min(0.5**self.epoch, self.least)
 
-    def spread(self):
-        """The squared radius of the ellipsoid, beta_t times the scale."""
+    def squared_radius(self):
+        """beta_t times the scale."""
         return self.scale * beta(self.n, self.delta, self.t)
 
     def estimate(self):
         """Least squares: mean = R^T R total."""
-        R, mean, total = self.R, self.mean, self.total
-        for j in range(self.N):
-            mean[j] = 0.0
-        for i in range(self.n):
-            along = 0.0
-            for j in range(self.N):
-                along += R[i, j] * total[j]
-            for j in range(self.N):
-                mean[j] += along * R[i, j]
+        times(self.R, self.total, self.g)
+        combine(self.g, self.R, self.mean)
+
+    def lift(self, x):
+        """Write (x, 1) into c."""
+        for j in range(self.d):
+            self.c[j] = x[j]
+        self.c[self.d] = 1.0
 
     def feedback(self, u):
-        """Enter the reward u of the arm just played."""
-        self.enter(u)
-
-    def enter(self, u):
-        """The sums, the rank-one change of R, and now and then its correction."""
-        A, total, c = self.A, self.total, self.c
-        self.lift(self.arm, c)
+        """Enter the reward u of the arm just played: the sums, then the factor R."""
+        A, c = self.A, self.c
+        self.lift(self.arm)
         for j in range(self.N):
-            total[j] += u * c[j]
+            self.total[j] += u * c[j]
             for k in range(self.N):
                 A[j, k] += c[j] * c[k]
-        self.shrink()
         self.t += 1
-        if self.t % (REFRESH * self.n) == 0:
-            self.refresh()
+        self.update()
 
-    def shrink(self):
-        """R becomes (I - gamma g g^T) R for the lifted arm in c."""
-        R, c, g, h = self.R, self.c, self.g, self.h
-        for j in range(self.N):
-            h[j] = 0.0
-        square = 0.0
-        for i in range(self.n):
-            g[i] = 0.0
-            for j in range(self.N):
-                g[i] += R[i, j] * c[j]
-            for j in range(self.N):
-                h[j] += g[i] * R[i, j]
-            square += g[i] * g[i]
-        s = sqrt(1 + square)
+    def update(self):
+        """R becomes (I - gamma g g^T) R for the lifted arm in c; now and then it is corrected."""
+        R, g, h = self.R, self.g, self.h
+        times(R, self.c, g)
+        combine(g, R, h)
+        s = sqrt(1 + dot(g, g))
         for i in range(self.n):
             step = g[i] / (s + s * s)
             for j in range(self.N):
                 R[i, j] -= step * h[j]
-
-    def lift(self, x, c):
-        """Write (x, 1) into c."""
-        for j in range(self.d):
-            c[j] = x[j]
-        c[self.d] = 1.0
+        if self.t % (REFRESH * self.n) == 0:
+            self.refresh()
 
     def refresh(self):
         """One Newton step towards R A R^T = I; it keeps R's rotation."""
-        self.whiten(self.A)
-        for i in range(self.n):
-            self.E[i, i] -= 3.0
-        for i in range(self.n):
-            for j in range(self.N):
-                self.AR[i, j] = 0.0
-                for k in range(self.n):
-                    self.AR[i, j] -= self.E[i, k] * self.R[k, j] / 2
-        put_table(self.AR, self.R)
-
-    def whiten(self, M):
-        """Write R M R^T into E."""
-        for i in range(self.n):
-            for j in range(self.N):
-                self.AR[i, j] = 0.0
-                for k in range(self.N):
-                    self.AR[i, j] += self.R[i, k] * M[k, j]
+        self.sandwich(self.R, self.A)
         for i in range(self.n):
             for k in range(self.n):
-                self.E[i, k] = 0.0
-                for j in range(self.N):
-                    self.E[i, k] += self.AR[i, j] * self.R[k, j]
+                self.E[i, k] = ((3.0 if i == k else 0.0) - self.E[i, k]) / 2
+            combine(self.E[i], self.R, self.RM[i])
+        put_rows(self.RM, self.R)
+
+    def sandwich(self, R, M):
+        """Write R M R^T into E."""
+        for i in range(self.n):
+            combine(R[i], M, self.RM[i])
+            times(R, self.RM[i], self.E[i])
 
     def residual(self, theta):
         """Write R A (theta - mean) into g, the whitened distance of theta from the centre."""
         self.estimate()
         for j in range(self.N):
-            self.h[j] = 0.0
-            for k in range(self.N):
-                self.h[j] += self.A[j, k] * (theta[k] - self.mean[k])
-        for i in range(self.n):
-            self.g[i] = 0.0
-            for j in range(self.N):
-                self.g[i] += self.R[i, j] * self.h[j]
+            self.c[j] = theta[j] - self.mean[j]
+        times(self.A, self.c, self.h)
+        times(self.R, self.h, self.g)
 
 
 class ConfidenceBall1(ConfidenceBall):
     r"""ConfidenceBall_1: the arm of the best of the 2n vertices of a 1-norm ball.
 
     .. math:: \arg\max_{x\in X}\ \max\{\langle\nu,x'\rangle:
-        \|S(\nu-\hat\mu_t)\|_1\le\sqrt{n\beta_t}\}
+        \|S(\nu-\hat\theta_t)\|_1\le\sqrt{n\beta_t}\}
 
     where S is a square root of A_t, :math:`S^\top S=A_t`. The vertices are
-    :math:`\hat\mu_t\pm\sqrt{n\beta_t}\,R_i`, R_i the rows of :math:`R=S^{-\top}`, so any set with a
-    linear oracle will do. Deviation: Dani, Hayes and Kakade write the symmetric root; with
+    :math:`\hat\theta_t\pm\sqrt{n\beta_t}\,R_i`, R_i the rows of :math:`R=S^{-\top}`, so any set
+    with a linear oracle will do. Deviation: Dani, Hayes and Kakade write the symmetric root; with
     ``root="updated"``, the default, S is the root that the rank-one updates carry along, at
     O(d^2) a round. Their analysis uses of S only
     :math:`\|v\|_2\le\|v\|_1\le\sqrt n\|v\|_2`, so the guarantee is the same. ``root="symmetric"``
@@ -561,16 +557,14 @@ class ConfidenceBall1(ConfidenceBall):
         """The arm of the best vertex; ties go to the first."""
         self.estimate()
         R, mean, c, x = self.R, self.mean, self.c, self.x
-        width, best = sqrt(self.n * self.spread()), -inf
+        width, best = sqrt(self.n * self.squared_radius()), -inf
         for i in range(self.n):
             for side in range(2):
                 step = width if side == 0 else -width
                 for j in range(self.N):
                     c[j] = mean[j] + step * R[i, j]
                 self.argmax(c, x)
-                value = c[self.d]
-                for j in range(self.d):
-                    value += c[j] * x[j]
+                value = dot(c, x) + c[self.d]
                 if value > best:
                     best = value
                     put(x, self.arm)
@@ -582,7 +576,7 @@ class ConfidenceBall1(ConfidenceBall):
         size = 0.0
         for i in range(self.n):
             size += abs(self.g[i])
-        return size > sqrt(self.n * self.spread())
+        return size > sqrt(self.n * self.squared_radius())
 
 
 class SymmetricRoot(ConfidenceBall1):
@@ -590,40 +584,28 @@ class SymmetricRoot(ConfidenceBall1):
 
     def __init__(self, X, rng, scale=1.0, delta=None, root="symmetric"):
         super().__init__(X, rng, scale, delta)
-        self.B, self.Q, self.K = X.spanner().copy(), np.eye(self.n), np.zeros((self.n, self.n))
+        self.V = np.zeros((self.n, self.n))
 
-    def feedback(self, u):
-        """Enter the reward, then R becomes the symmetric root of A^-1 in spanner coordinates."""
-        self.enter(u)
-        n, K, E = self.n, self.K, self.E
+    def update(self):
+        """R becomes V^T D^(-1/2) V R1, where V diagonalises A in spanner coordinates to D."""
+        n, V, D = self.n, self.V, self.E
+        self.sandwich(self.R1, self.A)
         for i in range(n):
             for k in range(n):
-                self.Q[i, k] = 1.0 if i == k else 0.0
-                K[i, k] = 0.0
-                for j in range(self.N):
-                    K[i, k] += self.R[i, j] * self.B[k, j]
+                V[i, k] = 1.0 if i == k else 0.0
+        eigen(D, V)
+        for m in range(n):
+            combine(V[m], self.R1, self.RM[m])
         for i in range(n):
-            for k in range(n):
-                E[i, k] = 0.0
-                for m in range(n):
-                    E[i, k] += K[m, i] * K[m, k]
-        eigen(E, self.Q)
-        for i in range(n):
-            for k in range(n):
-                K[i, k] = 0.0
-                for m in range(n):
-                    K[i, k] += self.Q[m, i] * sqrt(E[m, m]) * self.Q[m, k]
-        for i in range(n):
-            for j in range(self.N):
-                self.R[i, j] = 0.0
-                for k in range(n):
-                    self.R[i, j] += K[i, k] * self.R1[k, j]
+            for m in range(n):
+                self.g[m] = V[m, i] / sqrt(D[m, m])
+            combine(self.g, self.RM, self.R[i])
 
 
 class ConfidenceBall2(ConfidenceBall):
     r"""ConfidenceBall_2: the arm of the best point of the confidence ellipsoid.
 
-    .. math:: \arg\max_{x\in X}\ \langle\hat\mu_t,x'\rangle+\sqrt{\beta_t}\,\|x'\|_{A_t^{-1}}
+    .. math:: \arg\max_{x\in X}\ \langle\hat\theta_t,x'\rangle+\sqrt{\beta_t}\,\|x'\|_{A_t^{-1}}
 
     The function is convex, so over a polytope its maximum is at a vertex, and the vertices are
     tried one by one; over a ball or an ellipsoid see :class:`OnEllipsoid`. Other sets are refused.
@@ -643,10 +625,7 @@ class ConfidenceBall2(ConfidenceBall):
     def outside(self, theta):
         """Whether theta lies outside the ellipsoid."""
         self.residual(theta)
-        square = 0.0
-        for i in range(self.n):
-            square += self.g[i] * self.g[i]
-        return square > self.spread()
+        return dot(self.g, self.g) > self.squared_radius()
 
 
 class OnVertices(ConfidenceBall2):
@@ -659,18 +638,11 @@ class OnVertices(ConfidenceBall2):
     def advance(self):
         """The vertex of largest <mean, x'> + sqrt(beta) |R x'|; ties go to the first."""
         self.estimate()
-        width, best = sqrt(self.spread()), -inf
+        width, best = sqrt(self.squared_radius()), -inf
         for k in range(len(self.corners)):
-            self.lift(self.corners[k], self.c)
-            value, square = 0.0, 0.0
-            for j in range(self.N):
-                value += self.mean[j] * self.c[j]
-            for i in range(self.n):
-                along = 0.0
-                for j in range(self.N):
-                    along += self.R[i, j] * self.c[j]
-                square += along * along
-            value += width * sqrt(square)
+            self.lift(self.corners[k])
+            times(self.R, self.c, self.g)
+            value = dot(self.mean, self.c) + width * sqrt(dot(self.g, self.g))
             if value > best:
                 best = value
                 put(self.corners[k], self.arm)
@@ -680,26 +652,27 @@ class OnVertices(ConfidenceBall2):
 class OnEllipsoid(ConfidenceBall2):
     r"""ConfidenceBall_2 over a ball or an ellipsoid: the global maximum, certified.
 
-    In the coordinates of the unit ball, :math:`\nu=(v,\nu_0)`, the best value over the arms is
-    :math:`\nu_0+|v|`, to be maximised over the confidence ellipsoid. It exceeds gamma if and only
-    if :math:`|v|^2-(\gamma-\nu_0)^2` is somewhere positive (for gamma at least the largest
-    :math:`\nu_0`). The maximum of that quadratic over an ellipsoid is one root of a secular
-    equation, with a matching dual bound, so gamma climbs to the global maximum in a few steps
-    (:func:`climb`).
+    With :math:`M` from the unit ball to the lifted arms, :math:`M^\top\nu=(v,\nu_0)`, the best
+    value over the arms is :math:`\nu_0+|v|`, to be maximised over the confidence ellipsoid. It
+    exceeds gamma if and only if :math:`|v|^2-(\gamma-\nu_0)^2` is somewhere positive (for gamma at
+    least the largest :math:`\nu_0`). The maximum of that quadratic over an ellipsoid is one root of
+    a secular equation, with a matching dual bound, so gamma climbs to the global maximum in a few
+    steps (:func:`climb`).
     """
 
     def __init__(self, X, rng, scale=1.0, delta=None):
         super().__init__(X, rng, scale, delta)
-        self.M = np.block([[X.shape, X.centre[:, None]], [np.zeros((1, X.d)), np.ones((1, 1))]])
-        self.J = np.array(self.M @ np.diag(np.append(np.ones(X.d), -1.0)) @ self.M.T, order="C")
-        self.theta, self.c0, self.c1, self.y, self.nu = (np.zeros(self.n) for _ in range(5))
-        self.gap = 0.0
+        M = np.vstack([np.column_stack([X.shape, X.centre]), np.append(np.zeros(X.d), 1.0)])
+        self.axes, self.last = np.array(M.T[:-1], order="C"), M[:, -1].copy()
+        self.J = np.array(M @ np.diag(np.append(np.ones(X.d), -1.0)) @ M.T, order="C")
+        self.theta, self.c0, self.c1, self.y = (np.zeros(self.n) for _ in range(4))
+        self.v, self.gap = np.zeros(X.d), 0.0
 
     def advance(self):
         """The arm of the largest optimistic value; ``gap`` bounds by how much it misses it."""
         self.estimate()
-        width, low = sqrt(self.spread()), -inf
-        self.whiten(self.J)
+        width, low = sqrt(self.squared_radius()), -inf
+        self.sandwich(self.R, self.J)
         eigen(self.E, self.R)  # R is a root up to rotation: take the one with R J R^T diagonal
         first = self.prepare(width)
         gamma = first
@@ -710,62 +683,47 @@ class OnEllipsoid(ConfidenceBall2):
             over = max(self.climb(gamma), 0.0)
             gamma = max(self.value(width), low)
             self.gap = over / (2 * (low - first)) if low > first else sqrt(over)
-        norm = gamma - self.nu[self.d]
+        norm = sqrt(dot(self.v, self.v))
         for i in range(self.d):
-            self.arm[i] = self.centre[i]
-            for j in range(self.d):
-                self.arm[i] += self.shape[i, j] * self.nu[j] / norm
+            self.arm[i] = self.centre[i] + dot(self.shape[i], self.v) / norm
         return self.arm
 
     def prepare(self, width):
         """The quadratic: theta on the diagonal, c0 + gamma c1; returns the largest nu_0."""
-        for j in range(self.N):
-            self.c[j] = 0.0
-            for k in range(self.N):
-                self.c[j] += self.J[j, k] * self.mean[k]
-        square, constant = 0.0, 0.0
+        times(self.J, self.mean, self.c)
+        times(self.R, self.c, self.c0)
+        times(self.R, self.last, self.c1)
         for i in range(self.n):
             self.theta[i] = width * width * self.E[i, i]
-            self.c0[i] = self.c1[i] = 0.0
-            for j in range(self.N):
-                self.c0[i] += width * self.R[i, j] * self.c[j]
-                self.c1[i] += width * self.R[i, j] * self.M[j, self.d]
-            square += self.c1[i] * self.c1[i]
-            constant += self.M[i, self.d] * self.mean[i]
-        return constant + sqrt(square)
+            self.c0[i] *= width
+            self.c1[i] *= width
+        return dot(self.last, self.mean) + sqrt(dot(self.c1, self.c1))
 
     def climb(self, gamma):
-        """The maximum of ``|v|^2 - (gamma - nu_0)^2`` over the ellipsoid (dual value), at y."""
-        top, value = 0, -gamma * gamma
+        """The maximum of |v|^2 - (gamma - nu_0)^2 over the ellipsoid (dual value), at y."""
+        top = 0
         for m in range(self.n):
             self.h[m] = self.c0[m] + gamma * self.c1[m]
             if self.theta[m] > self.theta[top]:
                 top = m
-            value += self.mean[m] * (self.c[m] + 2 * gamma * self.M[m, self.d])
-        s, square = secular(self.theta, self.h, top), 0.0
+        s = secular(self.theta, self.h, top)
         for m in range(self.n):
             self.y[m] = self.h[m] / (s + (self.theta[top] - self.theta[m]))
-            value += self.h[m] * self.y[m]
-            square += self.y[m] * self.y[m]
-        if square < 1:  # the hard case: what is missing goes along the top direction
-            rest = sqrt(1 - square + self.y[top] * self.y[top])
+        centre = dot(self.mean, self.c) + 2 * gamma * dot(self.mean, self.last) - gamma * gamma
+        value = centre + dot(self.h, self.y) + self.theta[top] + s
+        short = 1 - dot(self.y, self.y)
+        if short > 0:  # the hard case: what is missing goes along the top direction
+            rest = sqrt(short + self.y[top] * self.y[top])
             self.y[top] = rest if self.y[top] >= 0 else -rest
-        return value + self.theta[top] + s
+        return value
 
     def value(self, width):
-        """The value nu_0 + |v| at nu = M^T (mean + width R^T y)."""
+        """The value nu_0 + |v| at nu = mean + width R^T y, and v."""
+        combine(self.y, self.R, self.h)
         for j in range(self.N):
-            self.h[j] = self.mean[j]
-            for i in range(self.n):
-                self.h[j] += width * self.R[i, j] * self.y[i]
-        square = 0.0
-        for j in range(self.N):
-            self.nu[j] = 0.0
-            for k in range(self.N):
-                self.nu[j] += self.M[k, j] * self.h[k]
-            if j < self.d:
-                square += self.nu[j] * self.nu[j]
-        return self.nu[self.d] + sqrt(square)
+            self.h[j] = self.mean[j] + width * self.h[j]
+        times(self.axes, self.h, self.v)
+        return dot(self.last, self.h) + sqrt(dot(self.v, self.v))
 
 
 @compilable
@@ -835,8 +793,8 @@ def rotate(E, Q, i, j):
 LINKS = ("linear", "logit", "natural")
 
 
-class LinearGame:
-    r"""A dueling game over the arms of X with utilities <mu, x> + offset, known only to itself.
+class LinearRounds:
+    r"""T rounds over the arms of X with utilities <mu, x> + offset, known only to the game.
 
     ``lost[0]`` and ``lost[1]`` sum the gaps :math:`\Delta_{x_t}` of the left and
     :math:`\Delta_{y_t}` of the right arms, ``lost[2]`` counts the right arms that were not optimal;
@@ -846,9 +804,9 @@ class LinearGame:
 
     __slots__ = ("K", "__dict__")  # the set of arms is invisible to the compiler
 
-    def __init__(self, X, mu, offset, link, T, checkpoints, rng):
+    def __init__(self, X, mu, offset, T, checkpoints, rng):
         self.K, self.mu, self.offset, self.rng = X, mu, offset, rng
-        self.d, self.T, self.t, self.link = X.d, T, 0, link
+        self.d, self.T, self.t = X.d, T, 0
         self.top = float(X.best(mu) @ mu + offset)
         self.lost = np.zeros(3)
         self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
@@ -860,75 +818,58 @@ class LinearGame:
 
     def utility(self, x):
         """<mu, x> + offset."""
-        value = self.offset
-        for j in range(self.d):
-            value += self.mu[j] * x[j]
-        return value
+        return self.offset + dot(self.mu, x)
+
+    def end_round(self, u, v):
+        """Count the round of a left arm of utility u and a right arm of utility v."""
+        if self.t >= self.T:
+            raise ValueError("an arm was played, but no round was left.")
+        self.lost[0] += self.top - u
+        self.lost[1] += self.top - v
+        self.lost[2] += self.top - v > TOLERANCE
+        self.t += 1
+        if self.t == self.due:
+            put(self.lost, self.history[self.passed])
+            self.passed += 1
+            self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
+
+
+class LinearGame(LinearRounds):
+    """A dueling game over the arms of X; ``link`` is a place in :data:`LINKS`."""
+
+    def __init__(self, X, mu, offset, link, T, checkpoints, rng):
+        super().__init__(X, mu, offset, T, checkpoints, rng)
+        self.link = link
 
     def play(self, x, y):
         """The choice b_t between the left arm x and the right arm y: 1 means y."""
-        if self.t >= self.T:
-            raise ValueError("play was called, but no round was left.")
         u, v = self.utility(x), self.utility(y)
+        self.end_round(u, v)
         if self.link == 0:
             p = (1 + v - u) / 2
         elif self.link == 1:
             p = 1 / (1 + exp(u - v))
         else:
             p = v / (u + v)
-        b = int(self.rng.random() < p)
-        self.lost[0] += self.top - u
-        self.lost[1] += self.top - v
-        self.lost[2] += self.top - v > TOLERANCE
-        self.t += 1
-        if self.t == self.due:
-            self.record()
-        return b
-
-    def record(self):
-        """Copy the sums into the history."""
-        put(self.lost, self.history[self.passed])
-        self.passed += 1
-        self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
+        return int(self.rng.random() < p)
 
 
-class LinearBandit:
+class LinearBandit(LinearRounds):
     r"""A cardinal bandit over the arms of X: Bernoulli rewards of mean <mu, x> + offset.
 
-    ``escaped`` is 1 once ``watch`` has seen :math:`\theta=(\mu,offset)` outside a machine's
-    confidence set; ``history`` keeps the sum of the gaps at the checkpoints.
+    ``escaped`` is 1 once :func:`watched` has seen :math:`\theta=(\mu,offset)` outside a machine's
+    confidence set.
     """
 
-    __slots__ = ("K", "__dict__")
-
     def __init__(self, X, mu, offset, T, checkpoints, rng):
-        self.K, self.mu, self.offset, self.rng = X, mu, offset, rng
-        self.d, self.T, self.t, self.escaped = X.d, T, 0, 0
-        self.theta = np.append(mu, offset)
-        self.top = float(X.best(mu) @ mu + offset)
-        self.lost = 0.0
-        self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
-        self.history = np.zeros(len(checkpoints))
-
-    def on(self):
-        """Whether a round is left."""
-        return self.t < self.T
+        super().__init__(X, mu, offset, T, checkpoints, rng)
+        self.theta, self.escaped = np.append(mu, offset), 0
 
     def pull(self, x):
         """The reward u_t of the arm x."""
-        if self.t >= self.T:
-            raise ValueError("pull was called, but no round was left.")
-        value = self.offset
-        for j in range(self.d):
-            value += self.mu[j] * x[j]
-        u = int(self.rng.random() < value)
-        self.lost += self.top - value
-        self.t += 1
-        if self.t == self.due:
-            self.history[self.passed] = self.lost
-            self.passed += 1
-            self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
-        return u
+        value = self.utility(x)
+        self.end_round(self.top, value)
+        return int(self.rng.random() < value)
 
 
 class LinearUtilities:
@@ -1012,7 +953,7 @@ class LinearCardinal(LinearUtilities):
     def measure(self, game: LinearBandit, p, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and whether a watched confidence set ever missed theta."""
         checks.one_of("regret", regret or "cardinal", self.regrets)
-        return {"regret": game.history.copy(), "escaped": game.escaped}
+        return {"regret": game.history[:, 1].copy(), "escaped": game.escaped}
 
 
 # --- Doubler's memory, and the algorithms ---------------------------------------------------------

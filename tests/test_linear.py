@@ -262,8 +262,8 @@ def test_the_certificate_survives_the_hard_cases():
             S.total[:] = total
             x = S.advance()
             inverse = S.R.T @ S.R
-            own = optimism(x[None, :], inverse @ S.total, sqrt(S.spread()), inverse)[0]
-            best = optimism(circle, inverse @ S.total, sqrt(S.spread()), inverse).max()
+            own = optimism(x[None, :], inverse @ S.total, sqrt(S.squared_radius()), inverse)[0]
+            best = optimism(circle, inverse @ S.total, sqrt(S.squared_radius()), inverse).max()
             assert own >= best - 1e-9
             assert own <= best + 1e-5
 
@@ -297,7 +297,7 @@ def test_the_1_norm_ball_lies_between_the_ellipsoid_and_root_n_ellipsoids():
     S.estimate()
     z = rng(1).standard_normal((1000, 5))
     z /= np.linalg.norm(z, axis=1, keepdims=True)
-    r = sqrt(S.spread())
+    r = sqrt(S.squared_radius())
     edge = S.mean + r * z @ S.R  # on the ellipsoid
     assert not any(S.outside(theta) for theta in S.mean + 0.999 * (edge - S.mean))
     assert all(S.outside(theta) for theta in S.mean + 1.001 * sqrt(5) * (edge - S.mean))
@@ -345,32 +345,23 @@ def test_every_epoch_has_its_own_failure_probability():
 
 
 @pytest.mark.parametrize(
-    ("name", "machine", "memory"),
+    ("name", "link", "algorithm"),
     [
-        ("ball", ConfidenceBall1, "average"),
-        ("ball", ConfidenceBall1, "counts"),
-        ("ball elsewhere", ConfidenceBall2, "average"),
-        ("points", ConfidenceBall1, "counts"),
-        ("ellipsoid", ConfidenceBall1, "average"),
-        ("box", ConfidenceBall2, "counts"),
-        ("simplex", ConfidenceBall1, "average"),
+        ("ball", "linear", LinearDoubler(ConfidenceBall1, scale=1e-4)),
+        ("ball", "logit", LinearDoubler(ConfidenceBall1, "counts", scale=1e-4)),
+        ("ball", "natural", Sparring(ConfidenceBall1, scale=1e-4, delta=1e-3)),
+        ("ball elsewhere", "linear", LinearDoubler(ConfidenceBall2, scale=1e-4)),
+        ("points", "natural", LinearDoubler(ConfidenceBall1, "counts", scale=1e-4)),
+        ("ellipsoid", "linear", LinearDoubler(ConfidenceBall1, scale=1e-4, root="symmetric")),
+        ("box", "linear", LinearDoubler(ConfidenceBall1, "counts", scale=1e-4)),
+        ("simplex", "linear", LinearDoubler(ConfidenceBall2, scale=1e-4)),
     ],
 )
-def test_compiled_and_plain_runs_give_the_same_bits(name, machine, memory):
-    scenario, algorithm = game_on(SETS[name]), LinearDoubler(machine, memory, scale=1e-4)
+def test_compiled_and_plain_runs_give_the_same_bits(name, link, algorithm):
+    """Every set, machine, memory and link is compiled at least once."""
+    scenario = game_on(SETS[name], link=link)
     fast = simulate(scenario, algorithm, T=70, runs=2, workers=1)
     assert same(fast, simulate(scenario, algorithm, T=70, runs=2, workers=1, compiled=False))
-
-
-@pytest.mark.parametrize("link", ["logit", "natural"])
-def test_other_links_and_sparring_run_too(link):
-    scenario = game_on(Ball(2), link=link)
-    for algorithm in (
-        Sparring(ConfidenceBall1, scale=1e-4, delta=1e-3),
-        LinearDoubler(ConfidenceBall1, memory="counts", scale=1e-4, root="symmetric"),
-    ):
-        fast = simulate(scenario, algorithm, T=70, runs=2, workers=1)
-        assert same(fast, simulate(scenario, algorithm, T=70, runs=2, workers=1, compiled=False))
 
 
 @pytest.mark.parametrize("link", ["linear", "logit", "natural"])
@@ -412,7 +403,7 @@ def exact_law(memory, T, link=0, force=False):
     algorithm, law, lost = LinearDoubler(ConfidenceBall1, memory, scale=1e-3), defaultdict(F), F(0)
 
     def play(coins):
-        game = Rational(Polytope(SQUARE), np.array([1 / 3, 2 / 7]), 0.2, 0, T, np.array([T]), coins)
+        game = Rational(SETS["polytope"], np.array([1 / 3, 2 / 7]), 0.2, 0, T, np.array([T]), coins)
         parts = algorithm.parts(game)
         game.link = link
         LinearDoubler.text(*parts, game)
@@ -476,6 +467,13 @@ def test_a_linear_program_runs_as_plain_python_and_says_so():
         simulate(scenario, algorithm, T=30, runs=1, workers=1)
 
 
+def test_a_set_may_not_take_the_machines_names():
+    X = Box([-1, -1], [1, 1])
+    X.total = np.zeros(2)
+    with pytest.raises(ValueError, match="'total'"):
+        ConfidenceBall1(X, rng())
+
+
 def test_a_readers_own_set_needs_only_the_oracle():
     class Diamond(Box):
         """The 1-norm ball: a reader's set."""
@@ -521,7 +519,8 @@ def test_doublers_bound_sums_the_epochs():
     T = 2**40 + 5
     by_hand = 1 + 3 * sum(B[1:39]) + (1 + 7 / 2**39) * B[39] + 3.5
     assert doubler_bound(2, 3, T) == pytest.approx(by_hand)
-    assert doubler_bound(2, 3, T) < 0.05 * T
+    assert doubler_bound(2, 3, T) < 0.12 * T  # it speaks ...
+    assert doubler_bound(2, 3, 2**30) == pytest.approx(2**30)  # ... and is silent here
     assert doubler_bound(2, 3, 2**50, gap=0.5) < doubler_bound(1, 3, 2**50, gap=0.5)
 
 
