@@ -80,6 +80,7 @@ lint: $(READY)
 bench: $(READY)
 	@$(BIN)/python -m pip install --quiet --no-deps --target .venv/peers duelpy==1.0.0 seaborn==0.13.2
 	PYTHONPATH=.venv/peers $(BIN)/python bench/run.py
+	$(BIN)/python bench/linear.py
 
 lock: $(READY)
 	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal \
