@@ -10,6 +10,7 @@ loops over numbers, so that compiled and plain runs give the same bits.
 Inside a machine an arm is *lifted*: :math:`x'=(x,1)` in R^(d+1), which makes affine rewards linear.
 """
 
+from contextlib import suppress
 from functools import cache
 from math import exp, inf, log, sqrt
 from zlib import crc32
@@ -137,13 +138,14 @@ class Inequalities(Arms):
         norm = np.sqrt((self.A_**2).sum(axis=1))
         c = np.append(np.zeros(self.d), -1.0)  # the largest ball inside
         ball = linprog(c, np.column_stack([self.A_, norm]), self.b_, bounds=(None, None))
-        if ball.status != 0 or ball.x[-1] <= TOLERANCE:
-            raise ValueError("the set of all x with A x <= b has no interior; give its vertices.")
-        try:
-            halves = np.column_stack([self.A_, -self.b_])
-            found = HalfspaceIntersection(halves, ball.x[:-1]).intersections
-        except QhullError as error:
-            raise ValueError(f"the vertices of A x <= b were not found: {error}") from None
+        halves, found = np.column_stack([self.A_, -self.b_]), np.array([np.nan])
+        if ball.status == 0 and ball.x[-1] > TOLERANCE:
+            with suppress(QhullError), np.errstate(all="ignore"):
+                found = HalfspaceIntersection(halves, ball.x[:-1]).intersections
+        if not np.isfinite(found).all():
+            raise ValueError(
+                "the set of all x with A x <= b has no interior, or almost none; give its vertices."
+            )
         return Polytope(np.unique(found.round(12) + 0.0, axis=0))
 
 

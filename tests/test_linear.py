@@ -34,6 +34,7 @@ from dueling.structured import (
 )
 
 SQUARE = [[0, 0], [1, 0], [0, 1], [1, 1]]
+CROSS = [[1.0, 0], [-1, 0], [0, 1], [0, -1]]
 SHAPE = [[0.5, 0.2, 0.0], [0.0, 0.4, 0.1], [0.0, 0.0, 0.3]]
 SETS = {
     "points": Points([[1, 0], [0, 1], [-1, -1], [0.5, 0.6]]),
@@ -148,9 +149,11 @@ def test_inequalities_are_the_polytope_of_their_vertices():
         (lambda: Inequalities([[1.0, 0.0]], [1]), "unbounded"),
         (lambda: Inequalities([[1.0, 0.0]], [1, 2]), "must agree"),
         (
-            lambda: Inequalities([[1.0, 0], [-1, 0], [0, 1], [0, -1]], [0, 0, 1, 1]).polytope(),
+            lambda: Inequalities(CROSS, [0, 0, 1, 1]).polytope(),
             "no int",
         ),
+        (lambda: Inequalities(CROSS, [1e-8, 1e-8, 1e12, 1e12]).polytope(), "almost none"),
+        (lambda: Inequalities(CROSS, [3e-9, 3e-9, 1e6, 1e6]).polytope(), "almost none"),
         (lambda: Ball(2, radius=0), "radius"),
         (lambda: Ball(2, radius=np.inf), "radius"),
         (lambda: Ball(0), "d is 0"),
@@ -310,8 +313,10 @@ def test_the_confidence_set_keeps_its_promise(machine):
     delta = delta_of_epoch(1, 3)
     runs = simulate(inside, Watched(machine, delta=delta), T=T, runs=60, workers=1)
     assert runs.arrays["escaped"].mean() <= delta
-    small = simulate(inside, Watched(machine, delta=delta, scale=1e-6), T=T, runs=20, workers=1)
-    assert small.arrays["escaped"].all()
+    small = Watched(machine, delta=delta, scale=1e-6)
+    assert simulate(inside, small, T=T, runs=20, workers=1).arrays["escaped"].all()
+    fast = simulate(inside, small, T=70, runs=2, workers=1)
+    assert same(fast, simulate(inside, small, T=70, runs=2, workers=1, compiled=False))
 
 
 def test_rank_one_updates_stay_exact_over_many_rounds():
@@ -378,11 +383,20 @@ def test_a_duel_is_a_coin_of_the_links_probability(link):
 
 
 @pytest.mark.parametrize("T", [1, 2, 5, 10, 50])
-def test_every_round_is_played(T):
+def test_every_round_is_played_and_none_after_the_last(T):
     for algorithm in (LinearDoubler(ConfidenceBall1), Sparring(ConfidenceBall2)):
         game, _ = game_on(Ball(2)).game(T, np.array([T]), rng())
         algorithm.play(game, compile=False)
         assert game.t == T
+        with pytest.raises(ValueError, match="no round"):
+            game.play(np.zeros(2), np.zeros(2))
+
+
+def test_the_gap_is_that_of_the_second_best_vertex():
+    assert LinearUtilities(Box([-1, -1], [1, 1]), [0.2, 0.1], 0.5).gap == pytest.approx(0.2)
+    assert LinearUtilities(Points(SQUARE), [0.5, 0.2]).gap == pytest.approx(0.2)
+    assert LinearUtilities(Ball(2), [0.2, 0.1], 0.5).gap == 0
+    assert "linear/linear/Ball(2)" in repr(LinearUtilities(Ball(2), [0.2, 0.1], 0.5))
 
 
 class Rational(LinearGame):
