@@ -150,7 +150,7 @@ class Inequalities(Arms):
 
 
 class Ellipsoid(Arms):
-    """All centre + shape z with |z| <= 1."""
+    """All centre + shape z, z in the unit ball."""
 
     def __init__(self, centre, shape):
         self.centre, self.shape = (
@@ -195,7 +195,7 @@ class Ball(Ellipsoid):
         super().__init__(centre, self.radius * np.eye(d))
 
     def argmax(self, c, x):
-        """The point centre + radius c / |c|."""
+        """The point centre + radius times the direction of c."""
         square = 0.0
         for j in range(self.d):
             square += c[j] * c[j]
@@ -638,7 +638,7 @@ class OnVertices(ConfidenceBall2):
         self.corners = np.array(X.vertices(), order="C")
 
     def advance(self):
-        """The vertex of largest <mean, x'> + sqrt(beta) |R x'|; ties go to the first."""
+        """The vertex of largest optimistic value; ties go to the first."""
         self.estimate()
         width, best = sqrt(self.squared_radius()), -inf
         for k in range(len(self.corners)):
@@ -659,7 +659,7 @@ class OnEllipsoid(ConfidenceBall2):
     exceeds gamma if and only if :math:`|v|^2-(\gamma-\nu_0)^2` is somewhere positive (for gamma at
     least the largest :math:`\nu_0`). The maximum of that quadratic over an ellipsoid is one root of
     a secular equation, with a matching dual bound, so gamma climbs to the global maximum in a few
-    steps (:func:`climb`).
+    steps (:meth:`climb`).
     """
 
     def __init__(self, X, rng, scale=1.0, delta=None):
@@ -702,7 +702,7 @@ class OnEllipsoid(ConfidenceBall2):
         return dot(self.last, self.mean) + sqrt(dot(self.c1, self.c1))
 
     def climb(self, gamma):
-        """The maximum of |v|^2 - (gamma - nu_0)^2 over the ellipsoid (dual value), at y."""
+        """The dual value of the largest v^2 - (gamma - nu_0)^2 over the ellipsoid, met at y."""
         top = 0
         for m in range(self.n):
             self.h[m] = self.c0[m] + gamma * self.c1[m]
@@ -720,7 +720,7 @@ class OnEllipsoid(ConfidenceBall2):
         return value
 
     def value(self, width):
-        """The value nu_0 + |v| at nu = mean + width R^T y, and v."""
+        """The value nu_0 + norm of v at nu = mean + width R^T y; it leaves v behind."""
         combine(self.y, self.R, self.h)
         for j in range(self.N):
             self.h[j] = self.mean[j] + width * self.h[j]
