@@ -13,7 +13,6 @@ Inside a machine an arm is *lifted*: :math:`x'=(x,1)` in R^(d+1), which makes af
 from contextlib import suppress
 from functools import cache
 from math import exp, inf, log, sqrt
-from zlib import crc32
 
 import numpy as np
 from scipy.optimize import linprog
@@ -24,6 +23,7 @@ from .algorithm import Single, label
 from .bounds import epochs
 from .compiled import compilable
 from .reductions import Doubler
+from .scenarios import digest
 
 TOLERANCE = 1e-9
 REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
@@ -301,12 +301,6 @@ def _vector(name: str, value, d: int) -> np.ndarray:
     if len(vector) != d:
         raise ValueError(f"{name} has {len(vector)} numbers; the arms have dimension {d}.")
     return vector
-
-
-def _mark(X: Arms, mu: np.ndarray, offset: float) -> int:
-    """A number that tells games apart: CRC-32 of the set's fields, mu and the offset."""
-    arrays = [np.asarray(v, float) for v in (*vars(X).values(), mu, offset)]
-    return crc32(b"".join(a.tobytes() for a in arrays))
 
 
 # --- the radius and the regret bounds of Dani, Hayes and Kakade -----------------------------------
@@ -897,7 +891,9 @@ class LinearUtilities:
             )
         if link == "natural" and self.bottom <= 0:
             raise ValueError("natural link reads 0/0 where both utilities are 0; raise the offset.")
-        self.name = str(name or f"linear/{link}/{X!r}/{_mark(X, self.mu, self.offset):08x}")
+        numbers = (*vars(X).values(), X.convex, self.mu, self.offset, self.link)
+        self.digest = digest(*(np.asarray(v, float) for v in numbers))
+        self.name = str(name or f"linear/{link}/{X!r}/{self.digest[:8]}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"
