@@ -66,7 +66,7 @@ class Mean:
 
     ``at_most=b`` holds when the upper confidence limit of the mean is <= b, ``at_least=b`` when the
     lower one is >= b, ``equals=v`` when v lies between both. For samples in {0, 1} the limits are
-    Clopper and Pearson's, otherwise the normal ones.
+    Clopper and Pearson's, otherwise Student's.
     """
 
     def __init__(self, samples, at_most=None, at_least=None, equals=None, level: float = LEVEL):
@@ -80,7 +80,7 @@ class Mean:
             k = x.sum()
             low = stats.beta.ppf(tail, k, n - k + 1) if k > 0 else 0.0
             return float(low), float(stats.beta.isf(tail, k + 1, n - k)) if k < n else 1.0
-        half = stats.norm.isf(tail) * x.std(ddof=1) / np.sqrt(n)
+        half = stats.t.isf(tail, n - 1) * x.std(ddof=1) / np.sqrt(n)
         return float(x.mean() - half), float(x.mean() + half)
 
     def check(self) -> tuple[bool, str]:
