@@ -4,7 +4,6 @@ import argparse
 import ctypes
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dueling import ALGORITHMS, UCB, Doubler, MultiSBM, Sparring, Utilities, scenario, simulate
+from dueling import ALGORITHMS, Utilities, scenario, simulate
 from dueling.scenarios import NAMES
 
 HERE = Path(__file__).parent
@@ -70,9 +69,9 @@ def c_kernels() -> dict:
     return {f"C {name}": kernel(name.lower()) for name in ("Sparring", "MultiSBM")}
 
 
-def peers() -> dict:
+def peers(horizon: int) -> dict:
     """The algorithms shared with duelpy, on the same game and horizon; none where it is missing."""
-    np.float, np.int = float, int  # duelpy 1.0 asks NumPy for names that it dropped
+    np.float, np.int, np.bool = float, int, bool  # duelpy 1.0 asks NumPy for names that it dropped
     try:
         from duelpy.algorithms.beat_the_mean import BeatTheMeanBandit
         from duelpy.algorithms.interleaved_filtering import InterleavedFiltering
@@ -80,7 +79,6 @@ def peers() -> dict:
     except Exception as error:
         print(f"duelpy cannot be imported here ({error}); no ratio to it")
         return {}
-    horizon = 2000
     wins = 1 - scenario("arith/linear").P
 
     def run(algorithm):
@@ -91,48 +89,80 @@ def peers() -> dict:
 
         return call
 
-    found = {"IF": InterleavedFiltering, "BTMB": BeatTheMeanBandit}
-    return {name: (run(cls), horizon) for name, cls in found.items()}
+    return {"IF": run(InterleavedFiltering), "BTMB": run(BeatTheMeanBandit)}
+
+
+def per_duel(calls: dict, horizon: int, repeats: int) -> dict:
+    """ns per duel of each call."""
+    return {name: s / horizon * 1e9 for name, s in best_of(calls, repeats).items()}
+
+
+def ours(game, horizon: int) -> dict:
+    return {name: play(a, game, horizon) for name, a in ALGORITHMS.items()}
 
 
 def speed(repeats: int) -> dict:
     """ns per duel of the five algorithms and of the C kernels, at T = 32000 and six arms."""
-    game = scenario("arith/linear")
-    calls = {name: play(a, game, T) for name, a in ALGORITHMS.items()} | c_kernels()
-    return {name: s / T * 1e9 for name, s in best_of(calls, repeats).items()}
+    found = per_duel(ours(scenario("arith/linear"), T) | c_kernels(), T, repeats)
+    for name, ns in found.items():
+        print(f"{name:12s} {ns:7.1f} ns per duel")
+    for name in ("Sparring", "MultiSBM"):
+        if f"C {name}" in found:
+            found[f"{name} / C"] = found[name] / found[f"C {name}"]
+            print(f"{name} takes {found[f'{name} / C']:.2f} x the time of the C kernel")
+    return found
+
+
+def against_duelpy(horizon: int = 2000) -> dict:
+    """How often duelpy's time holds ours, for the algorithms that both have."""
+    found = {}
+    fast = per_duel(ours(scenario("arith/linear"), horizon), horizon, 20)
+    for name, call in peers(horizon).items():
+        theirs = per_duel({name: call}, horizon, 1)[name]
+        found[name] = theirs / fast[name]
+        print(f"{name} of duelpy: {theirs:.0f} ns per duel, {found[name]:.0f} x ours")
+    return found
 
 
 def growth(repeats: int) -> dict:
     """ns per duel over T (six arms) and over K (T = 32000)."""
-    game = scenario("arith/linear")
-    over_t, over_k = {}, {}
-    machines = {"Sparring": Sparring(UCB), "MultiSBM": MultiSBM(UCB), "Doubler": Doubler(UCB)}
+    game, over_t, over_k = scenario("arith/linear"), {}, {}
     for horizon in (10**3, 10**4, 10**5, 10**6, 10**7):
-        calls = {n: play(a, game, horizon) for n, a in machines.items()}
         turns = repeats if horizon < 10**6 else 1
-        over_t[horizon] = {n: s / horizon * 1e9 for n, s in best_of(calls, turns).items()}
+        over_t[horizon] = per_duel(ours(game, horizon), horizon, turns)
+        row("T", horizon, over_t[horizon])
     for K in (6, 16, 64, 256):
         wide = Utilities(np.linspace(0.8, 0.2, K))
-        calls = {n: play(a, wide, T) for n, a in machines.items()}
-        over_k[K] = {n: s / T * 1e9 for n, s in best_of(calls, max(2, repeats // 4)).items()}
+        over_k[K] = per_duel(ours(wide, T), T, max(2, repeats // 8))
+        row("K", K, over_k[K])
+    print("from K = 6 to 256, a factor of 42.7:", *times(over_k[256], over_k[6]))
     return {"T": over_t, "K": over_k}
+
+
+def row(axis: str, value: int, ns: dict) -> None:
+    print(f"{axis} = {value:<9}", *(f"{name} {v:8.1f} ns" for name, v in ns.items()))
+
+
+def times(wide: dict, narrow: dict) -> list[str]:
+    return [f"{name} {wide[name] / narrow[name]:.1f} x" for name in wide]
 
 
 def memory() -> dict:
     """Growth of the peak memory of a fresh process, in MB, from T = 10^3 to each horizon."""
     code = (
-        "import resource, sys; from dueling import *\n"
-        "peaks = []\n"
+        "import resource; from dueling import *\n"
         "for T in (10**3, 10**5, 10**7):\n"
-        "    for a in (Sparring(UCB), MultiSBM(UCB), Doubler(UCB)):\n"
+        "    for a in ALGORITHMS:\n"
         "        simulate('arith/linear', a, T=T, runs=1, workers=1)\n"
-        "    peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)\n"
-        "print(*peaks)"
+        "    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     peaks = np.array([int(p) for p in out.stdout.split()])
     unit = 1 if sys.platform == "darwin" else 1024  # ru_maxrss is in bytes on macOS
-    return dict(zip((10**3, 10**5, 10**7), ((peaks - peaks[0]) * unit / 1e6).round(1), strict=True))
+    grown = ((peaks - peaks[0]) * unit / 1e6).round(1).tolist()
+    found = dict(zip((10**3, 10**5, 10**7), grown, strict=True))
+    print("peak memory over that at T = 1000, MB:", found)
+    return found
 
 
 def figure(runs: int) -> dict:
@@ -143,12 +173,10 @@ def figure(runs: int) -> dict:
     for name in NAMES:
         for algorithm in ALGORITHMS:
             simulate(name, algorithm, T=T, runs=runs)
-    scale = 400 / runs
-    return {
-        "cpu": (time.process_time() - cpu) * scale,
-        "wall": (time.perf_counter() - wall) * scale,
-        "workers": os.cpu_count(),
-    }
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    found = {"cpu": cpu * 400 / runs, "wall": wall * 400 / runs, "workers": os.cpu_count()}
+    print(f"the whole figure: {found['cpu']:.1f} s CPU, {found['wall']:.1f} s on the clock")
+    return found
 
 
 def main() -> None:
@@ -156,27 +184,16 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=40, help="turns of the interleaved timing")
     parser.add_argument("--runs", type=int, default=400, help="runs per panel of the figure")
     options = parser.parse_args()
-    found = {"ns per duel": speed(options.repeats)}
-    ns = found["ns per duel"]
-    for name, value in ns.items():
-        ratio = f"{value / ns['C Sparring']:6.2f} x C Sparring" if "C Sparring" in ns else ""
-        print(f"{name:12s} {value:7.1f} ns per duel {ratio}")
-    if "C MultiSBM" in ns:
-        print(f"MultiSBM is {ns['MultiSBM'] / ns['C MultiSBM']:.2f} x C MultiSBM")
-    found["x duelpy"] = {}
-    for name, (call, horizon) in peers().items():
-        theirs = best_of({name: call}, 1)[name] / horizon * 1e9
-        found["x duelpy"][name] = theirs / ns[name]
-        print(f"{name} of duelpy: {theirs:.0f} ns per duel, {theirs / ns[name]:.0f} x ours")
-    found["growth"] = growth(options.repeats)
-    for axis, rows in found["growth"].items():
-        for value, row in rows.items():
-            print(f"{axis} = {value:<9}", *(f"{n} {ns:8.1f} ns" for n, ns in row.items()))
-    found["memory"] = memory()
-    print("peak memory over that at T = 1000, MB:", found["memory"])
-    found["figure"] = figure(options.runs)
-    print("the whole figure:", {k: round(v, 1) for k, v in found["figure"].items()})
-    found["peak MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(
+        f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}: other work makes all this slower"
+    )
+    found = {
+        "ns per duel": speed(options.repeats),
+        "x duelpy": against_duelpy(),
+        "growth": growth(options.repeats),
+        "memory": memory(),
+        "figure": figure(options.runs),
+    }
     target = HERE.parent / "_build" / "bench.json"
     target.parent.mkdir(exist_ok=True)
     target.write_text(json.dumps(found, indent=1, default=float))

@@ -72,8 +72,9 @@ class UCB:
         x = self.x
         self.pulls[x] += 1
         self.total[x] += u
-        self.mean[x] = self.total[x] / self.pulls[x]
-        self.narrow[x] = 1 / sqrt(self.pulls[x])
+        n = self.pulls[x]
+        self.mean[x] = self.total[x] / n
+        self.narrow[x] = 1 / sqrt(n)
         self.t += 1
 
 
