@@ -231,13 +231,13 @@ MUTANTS = {
         *("(self.alpha + 2) * log(self.t))", ucb_index),
     ),
     "no clock": (
-        *("machines.py", "self.narrow[x] = 1 / sqrt(self.pulls[x])\n        self.t += 1"),
-        *("self.narrow[x] = 1 / sqrt(self.pulls[x])", ucb_index),
+        *("machines.py", "self.narrow[x] = 1 / sqrt(n)\n        self.t += 1"),
+        *("self.narrow[x] = 1 / sqrt(n)", ucb_index),
     ),
     "the clock is one ahead": (
         *("machines.py", "log(self.t) / 2", "log(self.t + 1) / 2", sparring_law),
     ),
-    "radius 1/n": ("machines.py", "= 1 / sqrt(self.pulls[x])", "= 1 / self.pulls[x]", ucb_index),
+    "radius 1/n": ("machines.py", "= 1 / sqrt(n)", "= 1 / n", ucb_index),
     "unpulled arms are not first": ("machines.py", "mean[:] = inf", "mean[:] = 0.5", ucb_index),
     # the baselines
     "comparisons removed from the wrong axis": (
