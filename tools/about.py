@@ -26,7 +26,7 @@ import figures
 
 KEY = "dueling-edition"
 PDF = "dueling-bandits.pdf"
-PDF_LINK = f'<a class="pdf" href="../{PDF}">the whole book as one PDF</a>'  # seen from book/
+PDF_LINK = f'The whole book is also <a class="pdf" href="../{PDF}">one PDF</a>.'  # from book/
 
 
 def with_pdf() -> bool:
@@ -51,7 +51,7 @@ def describe(app: Sphinx, config: Config) -> None:
         "status": status(Path(app.srcdir), executed.profile()),
         "citation": about.citation(),
         "bibtex": f"```bibtex\n{about.bibtex(KEY)}\n```",
-        "pdf": PDF_LINK if with_pdf() else "`make pdf` prints the whole book as one PDF",
+        "pdf": PDF_LINK if with_pdf() else "`make pdf` prints the whole book as one PDF.",
     }
 
 
@@ -59,16 +59,17 @@ def status(root: Path, profile: str) -> str:
     """The cost of each notebook's last run, as a table in Markdown."""
     path = root / "_build" / "executed" / profile / "status.json"
     known = json.loads(execute.read(path)) if path.exists() else {}
-    rows = ["| notebook | seconds | peak MB | run on | Python | versions | machine |"]
-    rows.append("|---|---:|---:|---|---|---|---|")
+    rows = ["| notebook | seconds | peak MB | run on | with |", "|---|---:|---:|---|---|"]
+    kinds: dict[str, str] = {}
     for name in execute.notebooks(root):
-        cost = known.get(name)
-        if cost:
+        if name in known:
+            cost = known[name]
             versions = ", ".join(f"{key} {value}" for key, value in cost["versions"].items())
-            cells = (cost["seconds"], cost["peak_mb"], cost["date"], cost["python"], versions)
-            row = " | ".join(map(str, (*cells, cost["machine"])))
-            rows.append(f"| [](/{name}) | {row} |")
-    return "\n".join(rows)
+            kind = f"{cost['machine']}; Python {cost['python']}, {versions}"
+            letter = kinds.setdefault(kind, chr(ord("A") + len(kinds)))
+            cells = (cost["seconds"], cost["peak_mb"], cost["date"], letter)
+            rows.append(f"| [](/{name}) | {' | '.join(map(str, cells))} |")
+    return "\n".join([*rows, "", *(f"{letter}: {kind}." for kind, letter in kinds.items())])
 
 
 def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], tree: Any) -> None:
@@ -124,7 +125,7 @@ def box(app: Sphinx, page: str, offered: dict[str, str], context: dict[str, Any]
 <section class="page-about" aria-label="About this page">{files}
 <details id="cite-this-page"><summary>Cite this page</summary>
 <p>{escape(about.citation(name))}</p>
-<pre tabindex="0">{escape(about.bibtex(key, name))}</pre>
+<pre>{escape(about.bibtex(key, name))}</pre>
 </details></section>
 """
 

@@ -1,7 +1,7 @@
 """Sphinx extension: what a reference points to, to be shown when the reader hovers over it.
 
 For each page a script _previews/<page>.js with the page's statements, equations, citations and
-figure captions; book/_static/previews.js loads it when it is first needed. A script and not JSON,
+figure captions; book/_static/book.js loads it when it is first needed. A script and not JSON,
 because pages opened from the file system may load nothing else.
 """
 

@@ -1,3 +1,25 @@
+/* What scrolls inside itself can be reached with the keyboard, and nothing else of its kind: long
+   formulas and wide ledgers here, code and tables by the theme, which looks after a resize. */
+(() => {
+  const kinds = "mjx-container[display='true'], div.ledger";
+  const look = () => {
+    for (const box of document.querySelectorAll(kinds)) {
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  let timer = 0;
+  const soon = () => {
+    clearTimeout(timer);
+    timer = setTimeout(look, 300);
+  };
+  window.addEventListener("resize", soon);
+  window.addEventListener("load", () => {
+    (window.MathJax?.startup?.promise ?? Promise.resolve()).then(soon);
+  });
+  document.addEventListener("toggle", () => window.dispatchEvent(new Event("resize")), true);
+})();
+
 /* Shows what a reference points to (a statement, an equation, a citation, a figure's caption)
    when the reader hovers over it or reaches it with the keyboard. Escape closes it.
    tools/previews.py writes one script for each page; it is loaded when first needed. */
