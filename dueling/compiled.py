@@ -430,7 +430,8 @@ def _set_field(context, builder, sig, args, name):
 def _copy(own, given):
     if own.shape != given.shape:
         raise ValueError("a compiled field was assigned an array of another shape.")
-    own[...] = given
+    for i in range(own.size):  # compiles faster than own[...] = given
+        own.flat[i] = given.flat[i]
 
 
 def _array(context, builder, ty, block, word: int):

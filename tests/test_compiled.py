@@ -201,21 +201,21 @@ class Renewed:
 
     def __init__(self, K, rng):
         self.K, self.x, self.best = K, 0, 0.0
-        self.n, self.s = np.zeros(K), np.zeros(K)
+        self.n, self.wins = np.zeros(K), np.zeros((2, K))
 
     def reset(self):
         self.n = np.ones(self.K)
-        self.s = np.zeros(self.K)
+        self.wins = np.zeros((2, self.K))
         self.best = 0.0
 
     def advance(self):
-        self.x = int(np.argmax(self.s / self.n + 1 / self.n))
+        self.x = int(np.argmax((1 + self.wins[1]) / self.n))
         return self.x
 
     def feedback(self, u):
         self.n[self.x] += 1
-        self.s[self.x] += u
-        self.best = max(self.best, self.s[self.x] / self.n[self.x])
+        self.wins[u, self.x] += 1
+        self.best = max(self.best, self.wins[u, self.x] / self.n[self.x])
 
 
 class Blank:
@@ -401,7 +401,7 @@ def test_preferences_with_a_position_bias_are_played_alike():
 
 PACE = 1
 SETTINGS = ModuleType("settings")
-SETTINGS.pace = 1
+SETTINGS.pace = 100
 
 
 @compilable
@@ -442,28 +442,21 @@ def test_a_global_is_read_anew(monkeypatch):
 
 
 def test_a_changed_cell_array_module_and_helper_are_read_anew(monkeypatch):
-    pace, table = 1, np.array([0, 1])
+    pace, table = 1, np.array([0, 10])
 
-    def cell(self, u):
-        self.t += pace
+    def feedback(self, u):
+        self.t += pace + table[1] + SETTINGS.pace + twice_doubled(1)
 
-    def array(self, u):
-        self.t += table[1]
-
-    def module(self, u):
-        self.t += SETTINGS.pace
-
-    def helper(self, u):
-        self.t += twice_doubled(1)
-
-    machines = {outside(f): n for f, n in ((cell, 1), (array, 1), (module, 1), (helper, 4))}
-    for machine, step in machines.items():
-        assert steps(machine) == [3 * step] * 2
-    pace = table[1] = 5
-    monkeypatch.setitem(globals(), "PACE", 5)
-    monkeypatch.setattr(SETTINGS, "pace", 5)
-    for machine, step in machines.items():
-        assert steps(machine) == [15 * step] * 2
+    machine = outside(feedback)
+    assert steps(machine) == [3 * 115] * 2
+    pace = 2
+    assert steps(machine) == [3 * 116] * 2
+    table[1] = 20
+    assert steps(machine) == [3 * 126] * 2
+    monkeypatch.setattr(SETTINGS, "pace", 200)
+    assert steps(machine) == [3 * 226] * 2
+    monkeypatch.setitem(globals(), "PACE", 1000)
+    assert steps(machine) == [3 * 4222] * 2
 
 
 def test_a_changed_method_is_compiled_anew():
