@@ -75,8 +75,12 @@ def sentences(found: dict, scenario: str) -> dict[str, str]:
     }
 
 
-def tally(final: Mapping[str, Mapping[str, np.ndarray]], level: float = 0.01) -> dict[str, int]:
-    """In how many scenarios R1, R2 and R3 hold, Holm's correction over all comparisons in them."""
+def tally(final: Mapping[str, Mapping[str, np.ndarray]], level: float = 0.01) -> dict[str, dict]:
+    """In how many scenarios each of R1, R2 and R3 holds, is open, and fails.
+
+    Holm's correction is over all comparisons in all scenarios.
+    """
     found = signs(final, level)
     said = [sentences(found, scenario) for scenario in final]
-    return {R: sum(s[R] == "holds" for s in said) for R in ("R1", "R2", "R3")}
+    words = ("holds", "open", "fails")
+    return {R: {w: sum(s[R] == w for s in said) for w in words} for R in ("R1", "R2", "R3")}

@@ -92,7 +92,8 @@ def verdicts(R1=16, R2=16, R3=16):
 
 
 def grid(*settings):
-    return columns(("alpha", "c", "R1", "R2", "R3"), *settings)
+    found = columns(("alpha", "c", "R1", "R2", "R3"), *settings)
+    return found | {f"{R} fails": 16 - found[R] for R in ("R1", "R2", "R3")}
 
 
 ALL_HOLD, R1_FAILS = (-1.0, 1.0, 16, 16, 16), (3.0, 1.0, 5, 16, 0)

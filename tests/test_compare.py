@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from dueling import Result, book
-from dueling.compare import holm, paired, sentences, signs, verdict
+from dueling.compare import holm, paired, sentences, signs, tally, verdict
 
 
 def test_paired_is_the_paired_t_test():
@@ -35,6 +35,9 @@ def test_the_three_sentences():
     assert sentences(found, "swapped") == {"R1": "fails", "R2": "holds", "R3": "fails"}
     assert sentences(found, "blurred") == {"R1": "open", "R2": "open", "R3": "open"}
     assert verdict([-1, 0]) == "open"
+    counts = tally({"clear": clear, "swapped": swapped, "blurred": blurred})
+    assert counts["R1"] == {"holds": 1, "open": 1, "fails": 1}
+    assert counts["R2"] == {"holds": 2, "open": 1, "fails": 0}
 
 
 @pytest.fixture
