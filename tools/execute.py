@@ -286,6 +286,7 @@ def kernel_environment(profile: str) -> dict[str, str]:
         "BOOK_PROFILE": profile,
         "IPYTHONDIR": str(home / "ipython"),
         "MPLCONFIGDIR": str(home / "matplotlib"),
+        "MATPLOTLIBRC": str(Path(__file__).with_name("matplotlibrc")),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PYTHONHASHSEED": "0",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
