@@ -1,6 +1,6 @@
 """The repository as something to cite, and the built book as something to trust.
 
-The first half needs no built book; the second (marked ``built``) is run by `make check`.
+What is marked ``built`` needs the built book, or builds a small one: `make check` runs it.
 """
 
 import json
@@ -180,7 +180,7 @@ def tiny_book(tmp_path_factory):
     return root
 
 
-@pytest.mark.slow
+@pytest.mark.built
 def test_a_build_elsewhere_has_the_same_bytes(tiny_book, tmp_path, capsys):
     other = tiny.make(tmp_path / "somewhere" / "else")
     finished(tiny.build(other))
@@ -192,7 +192,7 @@ def test_a_build_elsewhere_has_the_same_bytes(tiny_book, tmp_path, capsys):
     assert "html: book/a.html differs" in said and "results: line.csv is missing" in said
 
 
-@pytest.mark.slow
+@pytest.mark.built
 def test_a_build_killed_five_times_has_the_same_bytes(tiny_book, tmp_path):
     root = tiny.make(tmp_path / "killed")
     moments = random.Random(2014)
@@ -208,7 +208,7 @@ def test_a_build_killed_five_times_has_the_same_bytes(tiny_book, tmp_path):
     assert pages(root) == pages(tiny_book)
 
 
-@pytest.mark.slow
+@pytest.mark.built
 def test_two_builds_at_once_have_the_same_bytes(tiny_book, tmp_path):
     root = tiny.make(tmp_path / "twice")
     first, second = tiny.build(root), tiny.build(root)
@@ -216,7 +216,7 @@ def test_two_builds_at_once_have_the_same_bytes(tiny_book, tmp_path):
     assert pages(root) == pages(tiny_book)
 
 
-@pytest.mark.slow
+@pytest.mark.built
 def test_pages_link_to_the_host_once_there_is_one(tmp_path):
     root = tiny.make(tmp_path / "hosted")
     facts = root / "pyproject.toml"

@@ -166,7 +166,7 @@ def alone(root, name):
     return root
 
 
-@pytest.mark.slow
+@pytest.mark.built
 def test_the_smoke_profile_gives_the_same_files_again(tmp_path, monkeypatch):
     monkeypatch.delenv("BOOK_PROFILE", raising=False)
     name, results = "book/experiments/beyond", []
