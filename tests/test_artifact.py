@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,9 +26,12 @@ from bs4 import BeautifulSoup
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "_build" / "html"
 sys.path.insert(0, str(ROOT / "tools"))
+import about  # noqa: E402
+import browser  # noqa: E402
 import compare  # noqa: E402
 import edition  # noqa: E402
 import metadata  # noqa: E402
+import pdf  # noqa: E402
 from sums import digest, sum_of, sums  # noqa: E402
 
 HERE = edition.edition(ROOT)
@@ -108,9 +112,9 @@ def test_an_archive_knows_its_commit(tmp_path):
 
 
 def npz(path, commit, value):
-    about = np.array(json.dumps({"commit": commit, "seed": 1}))
+    told = np.array(json.dumps({"commit": commit, "seed": 1}))
     with path.open("wb") as file:
-        np.savez_compressed(file, about=about, regret=np.array([value]))
+        np.savez_compressed(file, about=told, regret=np.array([value]))
 
 
 @pytest.mark.parametrize(
@@ -178,6 +182,58 @@ def tiny_book(tmp_path_factory):
     root = tiny.make(tmp_path_factory.mktemp("tiny"))
     finished(tiny.build(root))
     return root
+
+
+def links(root, page, selector):
+    """The addresses of the links of a page."""
+    text = (root / "_build" / "html" / page).read_text(encoding="utf-8")
+    return [a["href"] for a in BeautifulSoup(text, "html.parser").select(selector)]
+
+
+@pytest.mark.built
+def test_a_figure_and_a_page_offer_their_files(tiny_book):
+    offered = links(tiny_book, "book/a.html", "figure .figure-files a")
+    assert offered == [
+        "../figures/fig-line.svg",
+        "../figures/fig-line.png",
+        "../data/line.csv",
+        "../data/line.json",
+    ]
+    files = links(tiny_book, "book/a.html", ".page-files a")
+    assert files == ["../notebooks/book/a.ipynb", "../data/line.csv"]
+    for file in [*offered, *files]:
+        assert (tiny_book / "_build" / "html" / "book" / file).stat().st_size
+    shown = json.loads((tiny_book / "_build/html/notebooks/book/b.ipynb").read_text())
+    assert shown["cells"][1]["outputs"][0]["text"] == ["4\n"]
+
+
+@pytest.mark.built
+def test_what_references_point_to_is_kept_for_previews(tiny_book):
+    text = (tiny_book / "_build" / "html" / "_previews" / "book" / "a.js").read_text()
+    assert text.startswith('previews("book/a", {')
+    pieces = json.loads(text[len('previews("book/a", ') : -len(");\n")])
+    assert set(pieces) == {"thm-long", "equation-eq-one", "fig-line"}
+    assert "Every number is a number" in pieces["thm-long"]
+    assert not any(sign in piece for piece in pieces.values() for sign in (" id=", "<a ", "<img"))
+
+
+@pytest.mark.built
+def test_the_pdf_has_contents_an_outline_and_no_date(tiny_book, tmp_path):
+    if not browser.chromium():
+        pytest.skip("no Chromium: make check installs it where that is possible")
+    from pypdf import PdfReader
+
+    root = tmp_path / "printed"
+    shutil.copytree(tiny_book, root)
+    pdf.main(["--root", str(root)])
+    reader = PdfReader(root / "_build" / "html" / about.PDF)
+    assert [entry.title for entry in reader.outline] == ["Tiny", "First", "Second"]
+    places = [reader.get_destination_page_number(entry) + 1 for entry in reader.outline]
+    text = reader.pages[1].extract_text()
+    for title, place in zip(("Tiny", "First", "Second"), places):
+        assert re.search(rf"{title}\W*{place}\b", text)
+    assert "Every number is a number" in reader.pages[places[1] - 1].extract_text()
+    assert reader.metadata.title == HERE.title and reader.metadata.creation_date is None
 
 
 @pytest.mark.built

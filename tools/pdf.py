@@ -3,7 +3,8 @@
 python tools/pdf.py [--keep]     reads _build/html, writes the PDF into it; needs Chromium
 
 The pages are put one after the other into _build/print/book.html and printed twice: the first
-print tells on which page each heading is, the second has those numbers in the contents.
+print tells on which page each heading is, the second has those numbers in the contents. Formulas
+that are wider than the column are made smaller; nothing is cut.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ from edition import Edition, edition
 
 ROOT = Path(__file__).resolve().parents[1]
 DROPPED = (
-    ".headerlink, .figure-files, .page-about, .toctree-wrapper, script, button, .only-screen, "
-    ".sd-summary-icon, .sd-summary-state-marker, .sd-summary-chevron-right"
+    ".headerlink, .figure-files, .page-about, .toctree-wrapper, script, button, "
+    "details.hide > summary, .sd-summary-icon, .sd-summary-state-marker, .sd-summary-chevron-right"
 )
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -43,14 +44,30 @@ PAGE = """<!doctype html>
 <script src="../html/_static/mathjax/tex-mml-chtml.js"></script>
 </head><body class="tex2jax_ignore mathjax_ignore">{front}{contents}{chapters}</body></html>
 """
-# A formula that is wider than the column is made as small as it must be.
+# What is wider than the column, a formula or a table, is made as small as it must be.
 SHRINK = """() => {
-  for (const box of document.querySelectorAll('mjx-container')) {
-    const outer = box.closest('td, th') ?? box.parentElement;
-    const wide = box.querySelector('mjx-math').getBoundingClientRect().width;
-    const room = outer.getBoundingClientRect().width - (outer.querySelector('.eqno') ? 40 : 0);
-    if (wide > room) box.style.fontSize = `${Math.floor(96 * room / wide)}%`;
-  }
+  const width = e => e.getBoundingClientRect().width;
+  const formula = box => {
+    const line = box.parentElement.closest('p, li, dd, div, figcaption, section');
+    const room = width(line) - (line.querySelector(':scope > .eqno') ? 40 : 0);
+    return [box, room / width(box.querySelector('mjx-math'))];
+  };
+  const boxes = [...document.querySelectorAll('article mjx-container')];
+  const wide = boxes.filter(box => !box.closest('td, th')).map(formula);  // read all, then write
+  const fit = ([e, ratio]) => { if (ratio < 1) e.style.fontSize = `${Math.floor(98 * ratio)}%`; };
+  wide.forEach(fit);
+  const tables = [...document.querySelectorAll('article table')];
+  tables.map(e => [e, width(document.body) / e.scrollWidth]).forEach(fit);
+}"""
+OUTSIDE = """() => {
+  const edge = document.body.getBoundingClientRect().right + 2;
+  return [...document.querySelectorAll('article *')]
+    .filter(e => e.getBoundingClientRect().right > edge && !e.closest('mjx-assistive-mml'))
+    .map(e => `${e.closest('article').id}: ${e.tagName} ${e.textContent.trim().slice(0, 60)}`);
+}"""
+NUMBER = """numbers => {
+  for (const line of document.querySelectorAll('nav.contents p:has(a)'))
+    line.lastChild.textContent = numbers[line.firstChild.getAttribute('href').slice(1)] ?? '';
 }"""
 
 
@@ -114,24 +131,23 @@ def relink(element: Tag, page: str) -> None:
         element["src"] = "../html/" + urljoin(f"{page}.html", element["src"])
 
 
-def contents(chapters: list[Chapter], numbers: dict[str, int]) -> str:
-    """The table of contents: parts, chapters and their sections, with page numbers once known."""
+def contents(chapters: list[Chapter]) -> str:
+    """The table of contents: parts, chapters and their sections, with room for page numbers."""
     lines, part = [], ""
     for one in chapters:
         if one.part != part:
             part = one.part
             lines.append(f'<p class="part">{escape(part)}</p>')
-        lines.append(entry("chapter", one.article["id"], one.title, numbers))
+        lines.append(entry("chapter", one.article["id"], one.title))
         for heading in one.article.find_all("h2"):
             section = heading.find_parent("section")
-            lines.append(entry("section", section["id"], heading.decode_contents(), numbers))
+            lines.append(entry("section", section["id"], heading.decode_contents()))
     return f'<nav class="contents"><p class="heading">Contents</p>{"".join(lines)}</nav>'
 
 
-def entry(kind: str, target: str, title: str, numbers: dict[str, int]) -> str:
+def entry(kind: str, target: str, title: str) -> str:
     """One line of the contents."""
-    number = numbers.get(target, "")
-    return f'<p class="{kind}"><a href="#{target}">{title}</a><span>{number}</span></p>'
+    return f'<p class="{kind}"><a href="#{target}">{title}</a><span></span></p>'
 
 
 def front(about: Edition, profile: str) -> str:
@@ -187,7 +203,7 @@ def macros(root: Path) -> str:
     return json.dumps(config["mathjax3_config"]["tex"]["macros"])
 
 
-def document(root: Path, chapters: list[Chapter], numbers: dict[str, int]) -> str:
+def document(root: Path, chapters: list[Chapter]) -> str:
     """The whole book as one page of HTML."""
     from pygments.formatters import HtmlFormatter
 
@@ -196,25 +212,31 @@ def document(root: Path, chapters: list[Chapter], numbers: dict[str, int]) -> st
     return PAGE.format(
         title=escape(about.title),
         fonts=faces(),
-        pygments=HtmlFormatter(style="tango").get_style_defs(".highlight"),
+        pygments=HtmlFormatter(style="xcode").get_style_defs(".highlight"),
         style=execute.read(Path(__file__).with_name("print.css")),
         running=running(chapters),
         macros=macros(root),
         front=front(about, os.environ.get("BOOK_PROFILE", "full")),
-        contents=contents(chapters, numbers),
+        contents=contents(chapters),
         chapters="".join(wrapped),
     )
 
 
-def printed(tab: Any, source: Path, target: Path) -> None:
-    """Nothing; the page is a PDF with tags and an outline."""
+def printed(tab: Any, source: Path, target: Path) -> dict[str, int]:
+    """The page of each heading; the document is a PDF with tags and an outline."""
+    kind = {"prefer_css_page_size": True, "print_background": True, "outline": True, "tagged": True}
     tab.goto(source.as_uri())
     tab.emulate_media(media="print")
-    tab.evaluate("MathJax.startup.promise")
+    tab.evaluate("MathJax.startup.promise.then(() => true)")
     tab.evaluate("document.fonts.ready.then(() => true)")
     tab.evaluate(SHRINK)
-    kind = {"prefer_css_page_size": True, "print_background": True, "outline": True, "tagged": True}
+    if outside := tab.evaluate(OUTSIDE):
+        raise execute.Refusal("\n".join(["Wider than the column:", *outside[:20]]))
     tab.pdf(path=target, **kind)
+    numbers = pages_of(target)
+    tab.evaluate(NUMBER, numbers)
+    tab.pdf(path=target, **kind)
+    return numbers
 
 
 def pages_of(path: Path) -> dict[str, int]:
@@ -246,13 +268,12 @@ def main(argv: list[str] | None = None) -> int:
     html, folder = root / "_build" / "html", root / "_build" / "print"
     folder.mkdir(parents=True, exist_ok=True)
     chapters = [chapter(html, part, page) for part, page in order(root)]
-    source, target, numbers = folder / "book.html", folder / PDF, {}
+    source, target = folder / "book.html", folder / PDF
+    source.write_text(document(root, chapters), encoding="utf-8")
     with browser.launched() as chromium:
         tab = chromium.new_page(viewport={"width": 627, "height": 900})
-        for _ in range(2):
-            source.write_text(document(root, chapters, numbers), encoding="utf-8")
-            printed(tab, source, target)
-            numbers = pages_of(target)
+        tab.set_default_timeout(900_000)  # thousands of formulas are set
+        numbers = printed(tab, source, target)
     finish(target, edition(root))
     target.replace(html / PDF)
     print(f"wrote {(html / PDF).relative_to(root)}, {max(numbers.values())} pages")
@@ -260,4 +281,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except execute.Refusal as refusal:
+        sys.exit(str(refusal))
