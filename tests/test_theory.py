@@ -170,6 +170,19 @@ def test_errata_are_complete_and_numbered():
     assert all("evidence" in entry or "see" in entry for entry in errata)
 
 
+@pytest.mark.parametrize("name", ["errata", "statements", "notation"])
+def test_formulas_have_single_backslashes(name):
+    """A plain scalar of YAML keeps both backslashes of one that is written twice."""
+    assert "\\\\" not in "\n".join(strings(back.data(name)))
+
+
+def strings(data):
+    """All the text in some data."""
+    if isinstance(data, dict):
+        data = [*data.keys(), *data.values()]
+    return [data] if isinstance(data, str) else [s for one in data for s in strings(one)]
+
+
 # --- the statements
 
 
