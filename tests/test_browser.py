@@ -5,6 +5,7 @@ the mathematics, no repeated id, no sideways scrolling, no serious barrier. Then
 search, the keyboard, previews, folds, pages opened from the file system.
 """
 
+import json
 import re
 import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -56,7 +57,9 @@ AXE = """([exclude, options]) => axe.run({exclude}, {
   .map(v => `${v.id}: ` + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' | ')))"""
 CODE = [["mjx-container"], [".highlight"], ["dt.sig"]]
 CONTRAST = {"runOnly": ["color-contrast"]}
-STRUCTURE = {"rules": {"color-contrast": {"enabled": False}}}
+FOCUS = {
+    "runOnly": ["scrollable-region-focusable", "link-name", "button-name", "aria-hidden-focus"]
+}
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -118,7 +121,7 @@ def barriers(tab, width, theme, exclude, options):
     """The serious violations that axe finds."""
     size(tab, width)
     tab.evaluate(THEME, theme)
-    tab.wait_for_timeout(500)  # scripts look at what scrolls a moment after a resize
+    tab.wait_for_timeout(800)  # scripts look at what scrolls a moment after a resize
     return tab.evaluate(AXE, [exclude, options])
 
 
@@ -143,8 +146,9 @@ def test_page(tab, site, page):
     load_axe(tab)
     found["barriers"] = barriers(tab, WIDE, "light", CODE, {})
     found["barriers, dark"] = barriers(tab, WIDE, "dark", CODE, CONTRAST)
-    found["barriers, narrow"] = barriers(tab, NARROW, "light", CODE, STRUCTURE)
-    assert {fault: seen for fault, seen in found.items() if seen} == {}
+    found["barriers, narrow"] = barriers(tab, NARROW, "light", CODE, FOCUS)
+    faults = {fault: seen for fault, seen in found.items() if seen}
+    assert not faults, json.dumps(faults, indent=1)
 
 
 @pytest.mark.parametrize("theme", THEMES)

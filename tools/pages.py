@@ -70,10 +70,17 @@ def copy_mathjax(app: Sphinx) -> None:
             shutil.copyfile(str(file.locate()), target)
 
 
-def quieten(script: Path) -> None:
-    """Nothing; the theme's script no longer tells the console what it does."""
-    text = script.read_text(encoding="utf-8")
-    script.write_text(text.replace("console.log(", "void("), encoding="utf-8")
+def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Nothing; the bibliography is not a list to a screen reader: its entries have another role."""
+    body = context.get("body", "")
+    context["body"] = body.replace('<div role="list" class="citation-list">', "<div>")
+
+
+def quieten(out: Path) -> None:
+    """Nothing; the theme's scripts no longer tell the console what they do."""
+    for script in (*(out / "_static" / "scripts").glob("*theme.js"), out / "search.html"):
+        text = script.read_text(encoding="utf-8")
+        script.write_text(text.replace("console.log(", "void("), encoding="utf-8")
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
@@ -81,7 +88,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.format != "html":
         return
     copy_mathjax(app)
-    quieten(Path(app.outdir) / "_static" / "scripts" / "pydata-sphinx-theme.js")
+    quieten(Path(app.outdir))
     page = app.builder.get_target_uri(app.config.root_doc)
     icon = Path(app.config.html_favicon).name
     root_page = ROOT_PAGE.format(title=app.config.html_title, icon=icon, page=page)
@@ -94,5 +101,6 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", mend_bars)
     app.connect("doctree-read", note_targets)
     app.connect("doctree-resolved", mend_proofs)
+    app.connect("html-page-context", mend_lists)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
