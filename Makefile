@@ -16,7 +16,9 @@ unexport PYTHONPATH PYTHONHOME
 help:
 	@echo "make book [PROFILE=full|smoke]  run every notebook that changed, render _build/html"
 	@echo "make test                       lint, then the test suite with coverage"
-	@echo "make check                      open the built pages in a browser, check the artifact"
+	@echo "make check                      open the built pages in a browser, check the artifact,"
+	@echo "                                simulate a sample of the results again"
+	@echo "make compare [ONLY=results]     compare what is built with the manifest"
 	@echo "make pdf                        the book as one PDF, and pages that link to it"
 	@echo "make reproduce                  run all at full scale again, compare with the manifest"
 	@echo "make manifest                   renew the manifest from a full build, for a release"
@@ -53,10 +55,12 @@ pdf: $(READY)
 test: lint
 	$(BIN)/python -m pytest $(PYTEST)
 
-# The tests of a built book; without a browser they say why they are skipped.
+# The tests of a built book; without a browser they say why they are skipped. Then a sample of its
+# results is simulated again on other numbers of workers, bit for bit.
 check: $(READY)
 	-$(BIN)/python tools/browser.py
 	$(BIN)/python -m pytest -m built -n 2
+	$(BIN)/python tools/again.py
 
 reproduce: $(READY)
 	@git diff --quiet HEAD || { echo "The tree has changes: commit or drop them first."; exit 1; }
@@ -65,7 +69,7 @@ reproduce: $(READY)
 	$(MAKE) compare
 
 compare: $(READY)
-	$(BIN)/python tools/compare.py
+	$(BIN)/python tools/compare.py $(if $(ONLY),--only $(ONLY))
 
 manifest: $(READY)
 	$(BIN)/python tools/compare.py --write

@@ -74,7 +74,7 @@ def run(text: Callable, *objects) -> None:
 def _kernel(text: Callable, layouts: tuple) -> tuple[Callable, list]:
     loop, attach = _compiled(text), _attach(layouts)
 
-    @njit(nogil=True)
+    @njit(nogil=True, no_cfunc_wrapper=True)
     def kernel(addresses):
         loop(*attach(addresses))
 
@@ -168,6 +168,9 @@ def _is_helper(value) -> bool:
     return isinstance(value, FunctionType) and hasattr(value, "compilable")
 
 
+_inlined = njit(forceinline=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+
+
 def _compiled(f: FunctionType) -> Callable:
     """The function for the compiler; the helpers that it calls are compiled functions too."""
 
@@ -176,12 +179,12 @@ def _compiled(f: FunctionType) -> Callable:
         return _kept(value, lambda: (_compiled(value), _places(value))) if helper else value
 
     if not any(_is_helper(place()) for place in _around(f)):
-        return njit(f, forceinline=True)
+        return _inlined(f)
     names = [name for name in _names(f.__code__) if name in f.__globals__]
     names = f.__globals__ | {name: swapped(f.__globals__[name]) for name in names}
     cells = tuple(CellType(swapped(cell.cell_contents)) for cell in f.__closure__ or ())
     copy = FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells or None)
-    return njit(copy, forceinline=True)
+    return _inlined(copy)
 
 
 # --- the layout of an object ----------------------------------------------------------------------

@@ -156,6 +156,25 @@ def test_elsewhere_a_missing_number_is_a_difference(tmp_path):
     assert compare.far(known, {}) and compare.far(known, {"t.csv": {"x": [1, 1.0, 0.0, 2.0]}})
 
 
+def test_a_build_against_the_manifest(tmp_path, monkeypatch):
+    """Byte for byte where it was made, prose aside if asked; elsewhere by columns."""
+    table, page = tmp_path / "_build/results/t.csv", tmp_path / "_build/html/a.html"
+    for file, text in ((table, "x\n10\n12\n"), (page, "<p>a</p>")):
+        file.parent.mkdir(parents=True)
+        file.write_text(text)
+    monkeypatch.setattr(compare, "place", lambda root: {"libc": "glibc 1"})
+    known = compare.manifest(tmp_path)
+    assert compare.against(known, tmp_path, ["results", "pages"]) == ([], "byte for byte")
+    page.write_text("<p>b</p>")
+    assert compare.against(known, tmp_path, ["results"])[0] == []
+    assert compare.against(known, tmp_path, ["pages"])[0] == ["pages: a.html differs"]
+    table.write_text("x\n10.01\n12\n")
+    assert compare.against(known, tmp_path, ["results"])[0] == ["results: t.csv differs"]
+    monkeypatch.setattr(compare, "place", lambda root: {"libc": "glibc 2"})
+    lines, rule = compare.against(known, tmp_path, ["results"])
+    assert lines == [] and "another libc" in rule
+
+
 def test_the_report_fits_a_screen(capsys):
     assert compare.tell([f"file {i} differs" for i in range(300)], "byte for byte", 400) == 1
     said = capsys.readouterr().out.splitlines()

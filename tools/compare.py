@@ -3,6 +3,7 @@
 python tools/compare.py A B             two built trees (the folders _build), file by file
 python tools/compare.py --write         renew reproduce/manifest.json from _build (a full build)
 python tools/compare.py                 compare _build with reproduce/manifest.json
+python tools/compare.py --only results  the same, results alone: prose may have changed since
 
 The status page holds dates and is left out. Checksums are blind to the commit (tools/sums.py).
 On the platform and lock of the manifest every checksum must agree. Elsewhere the last bit of a
@@ -21,6 +22,8 @@ import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from edition import edition
@@ -42,7 +45,9 @@ def place(root: Path) -> dict[str, str]:
         "lock": edition(root).lock,
         "python": ".".join(platform.python_version_tuple()[:2]),
         "machine": f"{platform.system()} {platform.machine()}",
+        "libc": " ".join(platform.libc_ver()),
         "numpy": version("numpy"),
+        "vectors": " ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"]),
     }
 
 
@@ -109,7 +114,7 @@ def far(wanted: dict[str, Any], found: dict[str, Any]) -> Differences:
     return lines
 
 
-def against(known: dict[str, Any], root: Path) -> tuple[Differences, str]:
+def against(known: dict[str, Any], root: Path, kinds: list[str]) -> tuple[Differences, str]:
     """The differences between a build and a manifest, and by which rule."""
     here = place(root)
     other = [key for key in here if here[key] != known["place"][key]]
@@ -117,13 +122,13 @@ def against(known: dict[str, Any], root: Path) -> tuple[Differences, str]:
         rule = f"each column within {TOLERANCE:.0%} of its range (another {', '.join(other)})"
         return far(known["columns"], tables(root / "_build")), rule
     found = built(root / "_build")
-    lines = [line for kind in KINDS for line in differing(known["sums"][kind], found[kind], kind)]
+    lines = [line for kind in kinds for line in differing(known["sums"][kind], found[kind], kind)]
     return lines, "byte for byte"
 
 
 def tell(lines: Differences, rule: str, counted: int) -> int:
     """The exit status, after a report that fits a screen."""
-    print(f"Compared {counted} files and columns, {rule}.")
+    print(f"Compared {counted} files, {rule}.")
     if not lines:
         print("No difference.")
         return 0
@@ -150,6 +155,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("trees", nargs="*", type=Path)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", choices=KINDS, help="results or pages alone; default both")
     options = parser.parse_args(argv)
     if options.trees:
         return compare_trees(*options.trees)
@@ -163,8 +169,9 @@ def main(argv: list[str] | None = None) -> int:
         print(f"There is no {MANIFEST} yet: make manifest writes it after a full build.")
         return 1
     known = json.loads(path.read_text(encoding="utf-8"))
-    counted = sum(map(len, known["sums"].values())) + sum(map(len, known["columns"].values()))
-    return tell(*against(known, ROOT), counted)
+    kinds = [options.only] if options.only else list(KINDS)
+    counted = sum(len(known["sums"][kind]) for kind in kinds)
+    return tell(*against(known, ROOT, kinds), counted)
 
 
 if __name__ == "__main__":
