@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Callable
+from operator import index
 
 import numpy as np
 
@@ -55,7 +56,11 @@ class Algorithm:
         if not hasattr(game, self.needs):
             kind = type(game).__name__
             raise ValueError(f"algorithm is {self}; it cannot play a {kind}, the scenario's game.")
-        parts = self.parts(game)
+        try:
+            parts = self.parts(game)
+        except (TypeError, AttributeError) as error:
+            arms = f"K = {game.K!r}, the scenario's arms"
+            raise ValueError(f"algorithm is {self}; it cannot play on {arms} ({error}).") from error
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
         before = [{n: compiled.kind(v) for n, v in compiled.fields(m).items()} for m in machines]
         type(self).text(*(_guarded(part, is_arm) for part in parts), game)
@@ -115,7 +120,7 @@ def check_machine(machine: Callable, parameters: dict) -> None:
         raise ValueError(f"machine is a {kind}, made already; give the class {kind} itself.")
     try:
         inspect.signature(machine).bind(None, None, **parameters)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:  # the latter of a built-in type
         call = f"{_called(machine)}({', '.join(['K', 'rng', *parameters])})"
         raise ValueError(f"machine cannot be made by {call}: {error}.") from None
 
@@ -129,7 +134,9 @@ def number(value) -> str:
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def label(reduction: str, machine: Callable, parameters: dict, right: Callable | None = None):
+def label(
+    reduction: str, machine: Callable, parameters: dict, right: Callable | None = None
+) -> str:
     """The name of a reduction over machines, such as ``Sparring(UCB, alpha=3)``."""
     machines = [_called(m) for m in (machine, right) if m is not None]
     settings = [f"{k}={number(v)}" for k, v in parameters.items()]
@@ -182,5 +189,6 @@ class Uniform(Algorithm):
         super().__init__("Uniform")
 
     def parts(self, game) -> tuple:
-        """The run's generator."""
+        """The run's generator; the arms must be numbered."""
+        index(game.K)
         return (Constants(game.rng),)

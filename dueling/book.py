@@ -119,8 +119,12 @@ def stored(folder: str, scenario, algorithm, keep=("regret",), **settings) -> Re
 
     So an interrupted notebook continues where it stopped, and a figure is redrawn without any
     simulation. A file is good when scenario, algorithm, what is kept, settings, versions and the
-    package's text are the same.
+    package's text are the same. The algorithm is known by its name, which says nothing of the text
+    of a reader's own machine: :func:`dueling.simulate` runs those.
     """
+    for machine in (getattr(algorithm, part, None) for part in ("machine", "right")):
+        if _foreign(machine):
+            raise ValueError(f"algorithm is {algorithm}; stored keeps the package's machines only.")
     given = [_known(thing) for thing in (scenario, algorithm)]
     free = ("workers", "chunk", "progress")  # these do not change a result
     asked = {k: np.asarray(v).tolist() for k, v in settings.items() if k not in free}
@@ -163,6 +167,12 @@ def style() -> None:
             "svg.hashsalt": "dueling",
         }
     )
+
+
+def _foreign(machine) -> bool:
+    """Whether a machine comes from outside of the package."""
+    made = getattr(machine, "func", machine)  # what functools.partial holds
+    return made is not None and made.__module__.partition(".")[0] != __package__
 
 
 def _known(thing) -> list:

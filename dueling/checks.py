@@ -10,7 +10,7 @@ import numpy as np
 def whole(name: str, value, least: int = 1, most: float = 2**62) -> int:
     """The value as an ``int``, if it is a whole number from ``least`` to ``most``."""
     number = isinstance(value, Real) and not isinstance(value, bool)
-    finite = number and (isinstance(value, Integral) or isfinite(value))
+    finite = number and (isinstance(value, Integral) or _finite(value))
     if not finite or value != int(value) or value < least:
         raise ValueError(f"{name} is {value!r}; it must be a whole number >= {least}.")
     if value > most:
@@ -27,9 +27,8 @@ def flag(name: str, value) -> bool:
 
 def real(name: str, value, allowed: str, good) -> float:
     """The value as a ``float``, if it is a finite number for which ``good(value)`` holds."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value):
-        raise ValueError(f"{name} is {value!r}; it must be {allowed}.")
-    if not good(value):
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not (number and _finite(value) and good(value)):
         raise ValueError(f"{name} is {value!r}; it must be {allowed}.")
     return float(value)
 
@@ -37,7 +36,7 @@ def real(name: str, value, allowed: str, good) -> float:
 def one_of(name: str, value, allowed):
     """The value, if it is among ``allowed``; otherwise the nearest names are offered."""
     allowed = list(allowed)
-    if value not in allowed:
+    if not any(isinstance(value, type(known)) and value == known for known in allowed):
         near = get_close_matches(str(value), map(str, allowed), n=3, cutoff=0.4) or allowed
         raise ValueError(f"{name} is {value!r}; did you mean {' or '.join(map(repr, near))}?")
     return value
@@ -73,7 +72,7 @@ def numbers(name: str, value, ndim: int) -> np.ndarray:
     """The value as an array of finite floats of dimension ``ndim``."""
     try:
         array = np.array(value, dtype=float, order="C")
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name} is {value!r}; it must be an array of numbers.") from None
     if array.ndim != ndim:
         raise ValueError(f"{name} has {array.ndim} dimension(s); it must have {ndim}.")
@@ -96,6 +95,14 @@ def checkpoints(value, T: int) -> np.ndarray:
     if rounds[-1] > T:
         raise ValueError(f"checkpoints has {rounds[-1]}; it must not exceed the horizon T = {T}.")
     return np.array(rounds, np.int64)
+
+
+def _finite(value: Real) -> bool:
+    """Whether the value is a number that a ``float`` can hold."""
+    try:
+        return isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _inside(name: str, array: np.ndarray) -> None:

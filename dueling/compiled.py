@@ -10,9 +10,10 @@ owns all memory. Assigning an array to a field copies it into the field's own me
 A compilation freezes what a text reads from outside (globals, closures, attributes of modules). It
 remembers these values, and a run that finds others compiles anew.
 
-What stays different: compiled whole numbers have 64 bits; compiled ``math`` does not check its
-domain, ``log(0)`` is -inf; and ``a.sum()`` adds from left to right, where NumPy adds nine or more
-numbers in another order, so that the last bit may differ (a loop is the same in both).
+What stays different: compiled whole numbers have 64 bits; an index outside of its array is not
+noticed; compiled ``math`` does not check its domain, ``log(0)`` is -inf; and ``a.sum()`` adds from
+left to right, where NumPy adds nine or more numbers in another order, so that the last bit may
+differ (a loop is the same in both).
 """
 
 import ctypes
@@ -54,8 +55,8 @@ def compilable(f: Callable) -> Callable:
 def run(text: Callable, *objects) -> None:
     """``text(*objects)``, compiled; each object is an instance or a list of alike instances."""
     layouts = tuple(_layout(o) for o in objects)
-    kernel = _kept((text, layouts), lambda: _kernel(text, layouts))
     blocks = [bytearray(_pack(o, layout)) for o, layout in zip(objects, layouts, strict=True)]
+    kernel = _kept((text, layouts), lambda: _kernel(text, layouts))
     addresses = tuple(
         ctypes.addressof(ctypes.c_char.from_buffer(block)) if block else 0 for block in blocks
     )
@@ -227,19 +228,17 @@ def _texts(cls: type) -> dict:
 
 
 @cache
-def _constants(cls: type) -> dict:
-    """Numbers that a class holds for all of its instances."""
-    return {
-        name: value
-        for base in reversed(cls.__mro__)
-        for name, value in vars(base).items()
-        if type(value) in (bool, int, float) and not name.startswith("__")
-    }
+def _constants(cls: type) -> list[str]:
+    """The names of the numbers that a class holds for all of its instances."""
+    names = dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base))
+    numbers = [name for name in names if type(getattr(cls, name, None)) in (bool, int, float)]
+    return [name for name in numbers if not name.startswith("__")]
 
 
 def fields(o) -> dict:
-    """Every field of the object by name: its class's numbers, then its own values."""
-    return {**_constants(type(o)), **vars(o)}
+    """Every field of the object by name: its class's numbers as they are now, its own values."""
+    cls = type(o)
+    return {**{name: getattr(cls, name) for name in _constants(cls)}, **vars(o)}
 
 
 _KINDS = {np.float64: float, np.int64: int, np.int32: int, np.bool_: bool}
@@ -321,7 +320,13 @@ def _address(o, name: str, array: np.ndarray) -> int:
 def _pack(o, layout) -> bytes:
     if isinstance(o, list):
         return b"".join(_pack(item, layout.item) for item in o)
-    return struct.pack(layout.format, *_words(o))
+    try:
+        return struct.pack(layout.format, *_words(o))
+    except struct.error:
+        raise ValueError(
+            f"a whole number among the fields of {layout} has more than 64 bits; "
+            "compiled=False runs it as plain Python."
+        ) from None
 
 
 def _write_back(o, layout, block) -> None:

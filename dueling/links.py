@@ -55,8 +55,9 @@ def bernoulli(m: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def beta(concentration: float, nodes: int = 24) -> Law:
-    """The law Beta(c m, c (1 - m)) as Gauss-Jacobi nodes: exact for polynomials of degree < 48."""
+    """The law Beta(c m, c (1 - m)) as Gauss-Jacobi nodes, exact in degrees below 2 ``nodes``."""
     c = checks.real("concentration", concentration, "a number > 0", lambda v: v > 0)
+    nodes = checks.whole("nodes", nodes)
 
     def law(m: float) -> tuple[np.ndarray, np.ndarray]:
         if m in (0, 1):
@@ -70,15 +71,26 @@ def beta(concentration: float, nodes: int = 24) -> Law:
 
 def atoms(law: Law, mu: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """The atoms and weights of every arm, checked: values in [0, 1], total weight 1, mean mu."""
-    table = [tuple(np.asarray(part, float) for part in law(m)) for m in mu]
+    table = [_pair(x, law(m)) for x, m in enumerate(mu)]
     for x, (values, weights) in enumerate(table):
-        if values.shape != weights.shape or values.ndim != 1 or (weights < 0).any():
-            raise ValueError(f"law gives arm {x} no list of values with weights >= 0.")
-        if values.min() < 0 or values.max() > 1 or abs(weights.sum() - 1) > 1e-9:
+        inside = ((values >= 0) & (values <= 1)).all()
+        if not (inside and abs(weights.sum() - 1) <= 1e-9):  # false where one of them is nan
             raise ValueError(f"law gives arm {x} values outside [0, 1] or weights that miss 1.")
         if abs(values @ weights - mu[x]) > 1e-9:
             raise ValueError(f"law gives arm {x} mean {values @ weights:.6g}; it must be {mu[x]}.")
     return table
+
+
+def _pair(x: int, given) -> tuple[np.ndarray, np.ndarray]:
+    """What the law gives arm x, as a vector of values and one of weights."""
+    try:
+        values, weights = (np.asarray(part, float) for part in given)
+        good = values.shape == weights.shape == (len(values),) and not (weights < 0).any()
+    except (TypeError, ValueError):
+        good = False
+    if not good or len(values) == 0:
+        raise ValueError(f"law gives arm {x} no list of values with weights >= 0.")
+    return values, weights
 
 
 def on_arrays(phi: Callable) -> Callable:

@@ -146,6 +146,7 @@ def commit() -> str:
         ).stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)  # not a checkout around this one
         dirty = git("status", "--porcelain", "--untracked-files=no")
         return git("rev-parse", "HEAD") + ("-edited" if dirty else "")
     except (OSError, subprocess.SubprocessError):

@@ -126,6 +126,9 @@ class Utilities(Preferences):
 
     def __init__(self, mu, link: Callable = links.linear, law=links.deterministic, name=None):
         self.mu = checks.utilities("mu", mu)
+        for what, f, such in (("link", link, "linear"), ("law", law, "bernoulli")):
+            if not callable(f):
+                raise ValueError(f"{what} is {f!r}; it must be a function, such as links.{such}.")
         self.link, self.law = links.on_arrays(link), law
         self.atoms = links.atoms(law, self.mu)
         links.check_link(self.link, np.unique(np.concatenate([values for values, _ in self.atoms])))
@@ -222,7 +225,7 @@ def yj(repair: str = "upper", name: str = "YJ") -> Preferences:
 NAMES = (*(f"{u}/{link}" for link in LINKS for u in UTILITIES), "YJ")
 
 
-def scenario(name: str):
+def scenario(name: str) -> Preferences:
     """The scenario of this name: one of the 15 ``utilities/link`` pairs, or ``YJ``."""
     checks.one_of("scenario", name, NAMES)
     if name == "YJ":

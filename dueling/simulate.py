@@ -66,7 +66,7 @@ def simulate(
         seed: the root seed.
         checkpoints: increasing rounds; default 1, 2, 4, ... and T.
         regret: ``average``, ``choice`` or ``preference``; default the scenario's first. ``none``
-            counts the plays alone.
+            counts the plays of a dueling game alone.
         realised: also draw the realised regret (see :meth:`Utilities.realised`).
         permute: give each run its own random order of the arms.
         common: use common random numbers across algorithms.
@@ -92,6 +92,7 @@ def simulate(
         common=checks.flag("common", common),
         compiled=checks.flag("compiled", compiled),
     )
+    progress = None if progress is None else checks.flag("progress", progress)
     rehearse(scenario, algorithm, T, setting.compiled)
     tasks = [range(r, min(r + chunk, runs)) for r in range(0, runs, chunk)]
     measured = _all(_spread(setting.play, tasks, workers), runs, progress)
@@ -138,8 +139,10 @@ class Setting:
         }
 
 
-def stream(scenario, algorithm, seed: int, run: int, common: bool = True, purpose: tuple = ()):
-    """The generator of one run."""
+def stream(
+    scenario, algorithm, seed: int, run: int, common: bool = True, purpose: tuple = ()
+) -> np.random.Generator:
+    """The generator of one run, of the key (scenario, run[, algorithm][, purpose])."""
     name = () if common else (crc32(algorithm.name.encode()),)
     key = (crc32(scenario.name.encode()), run, *name, *purpose)
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
@@ -171,8 +174,7 @@ def rehearse(scenario, algorithm: Algorithm, T: int, compiled: bool = True) -> N
 
 def _all(done: Iterator[list], runs: int, progress: bool | None) -> list[dict]:
     """What was measured of all runs, under a progress bar: by default on a terminal only."""
-    measured = []
-    hidden = None if progress is None else not checks.flag("progress", progress)
+    measured, hidden = [], None if progress is None else not progress
     with closing(done), tqdm(total=runs, disable=hidden, unit="run") as bar:
         for found in done:
             measured += found
@@ -200,7 +202,7 @@ def _threads(play: Callable, tasks: list[range], workers: int) -> Iterator[list]
     def until_stopped(task: range) -> list:
         return [play(run) for run in task if not stop.is_set()]
 
-    with ThreadPool(workers) as pool:
+    with ThreadPool(min(workers, len(tasks))) as pool:
         try:
             yield from pool.imap(until_stopped, tasks)
         finally:
@@ -227,7 +229,9 @@ def _algorithm(given) -> Algorithm:
 
 
 def _regret(scenario, regret: str | None, realised: bool) -> str:
-    regret = checks.one_of("regret", regret or scenario.regrets[0], (*scenario.regrets, "none"))
+    counted = ("none",) if hasattr(scenario, "table") else ()  # its plays may be all one asks for
+    known = (*scenario.regrets, *counted)
+    regret = checks.one_of("regret", known[0] if regret is None else regret, known)
     if realised and not hasattr(scenario, "realised"):
         raise ValueError(f"realised is True; {scenario} has no utilities to draw.")
     if realised and regret not in ("average", "choice"):

@@ -879,6 +879,8 @@ class LinearUtilities:
     regrets: tuple[str, ...] = ("average",)
 
     def __init__(self, X: Arms, mu, offset: float = 0.0, link: str = "linear", name=None):
+        if not isinstance(X, Arms):
+            raise ValueError(f"X is {X!r}; it must be a set of arms, such as Ball(2).")
         self.X, self.mu = X, _vector("mu", mu, X.d)
         self.offset = checks.real("offset", offset, "a finite number", lambda o: True)
         self.link = LINKS.index(checks.one_of("link", link, LINKS))

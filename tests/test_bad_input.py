@@ -1,10 +1,13 @@
 """Every mistake is one sentence that names the argument and its value, before any work starts."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from conftest import CYCLE, Ten
 
 from dueling import (
+    ALGORITHMS,
     BTMB,
     IF,
     UCB,
@@ -17,6 +20,7 @@ from dueling import (
     Single,
     Sparring,
     SuccessiveElimination,
+    Uniform,
     Utilities,
     bernoulli,
     beta,
@@ -26,6 +30,7 @@ from dueling import (
     natural,
     scenario,
     simulate,
+    structured,
     yj,
 )
 
@@ -93,6 +98,8 @@ def test_preference_tables(P, words):
         (lambda a, b: 0.5 + 3 * (a - b), r"link gives phi\(0.2, 0.4\) = -0.1 .*in \[0, 1\]"),
         (lambda a, b: a * NAN, r"link gives phi\(0.2, 0.2\) = nan .*in \[0, 1\]"),
         (lambda a, b: (1 + a) / 2, r"link gives .*phi\(a, b\) \+ phi\(b, a\) must be 1"),
+        ("linear", "link is 'linear'; it must be a function, such as links.linear"),
+        (None, "link is None; it must be a function"),
     ],
 )
 def test_links(link, words):
@@ -109,8 +116,35 @@ def test_concentration_of_the_beta_law(c):
     refuses(lambda: beta(c), f"concentration is {c!r}; it must be a number > 0")
 
 
-def test_laws():
-    refuses(lambda: Utilities([0.2, 0.4], linear, lambda m: ([m], [0.5])), "law gives arm 0")
+@pytest.mark.parametrize(
+    "law, words",
+    [
+        (lambda m: ([m], [0.5]), r"law gives arm 0 values outside \[0, 1\] or weights that miss 1"),
+        (lambda m: ([m], [NAN]), "law gives arm 0 .* weights that miss 1"),
+        (lambda m: ([NAN], [1]), "law gives arm 0 values outside"),
+        (lambda m: ([0.3], [1]), "law gives arm 0 mean 0.3; it must be 0.2"),
+        (lambda m: ([0, 1], [1.2, -0.2]), "law gives arm 0 no list of values with weights >= 0"),
+        (lambda m: ([], []), "law gives arm 0 no list of values"),
+        (lambda m: m, "law gives arm 0 no list of values"),
+        (lambda m: ([m], [1], [1]), "law gives arm 0 no list of values"),
+        (beta, "law gives arm 0 no list of values"),
+        (beta(1e4), "law gives arm 0 .* weights that miss 1"),
+        ("bernoulli", "law is 'bernoulli'; it must be a function, such as links.bernoulli"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+def test_laws(law, words):
+    refuses(lambda: Utilities([0.2, 0.4], linear, law), words)
+
+
+def test_nodes_of_the_beta_law():
+    refuses(lambda: beta(3, nodes=0), "nodes is 0; it must be a whole number >= 1")
+
+
+def test_numbers_that_no_float_holds():
+    refuses(lambda: Utilities([10**400, 0.5]), "mu is .*; it must be an array of numbers")
+    refuses(lambda: IF(scale=10**400), "scale is 10*; it must be a number > 0")
+    refuses(lambda: simulate("YJ", "IF", T=Fraction(10**400, 3)), "T is .* whole number >= 1")
 
 
 # Names
@@ -138,6 +172,8 @@ def test_other_names():
     refuses(lambda: simulate("YJ", "IF", regret="avrage"), "regret is 'avrage'; did you mean")
     refuses(lambda: simulate("YJ", "IF", regret="choice"), "regret is 'choice'; did you mean")
     refuses(lambda: scenario("YJ").table("average"), "regret is 'average'")
+    refuses(lambda: scenario(np.array(["YJ", "IF"])), r"scenario is array\(.*; did you mean")
+    assert scenario(np.array(["YJ"])[0]).name == "YJ"
 
 
 @pytest.mark.parametrize("thing", [None, 5, {"T": 1}, UCB])
@@ -398,6 +434,10 @@ def test_a_field_that_changes_its_kind():
             lambda: simulate(Preferences(np.array(CYCLE, float)), "IF"),
             "has no Condorcet winner",
         ),
+        (
+            lambda: simulate(Cardinal([0.5, 0.4]), Single(UCB), regret="none"),
+            "regret is 'none'; did you mean 'cardinal'",
+        ),
     ],
 )
 def test_mistakes_of_regret(call, words):
@@ -407,6 +447,25 @@ def test_mistakes_of_regret(call, words):
 @pytest.mark.parametrize("pair", [(Cardinal([0.5, 0.4]), Sparring(UCB)), ("YJ", Single(UCB))])
 def test_an_algorithm_of_the_other_game(pair):
     refuses(lambda: simulate(*pair), "algorithm|scenario")
+
+
+BALL = structured.LinearUtilities(structured.Ball(2), [0.1, 0.1], 0.5)
+
+
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, Uniform(), Doubler(structured.ConfidenceBall1)])
+def test_an_algorithm_of_finitely_many_arms_on_a_ball(algorithm):
+    words = r"algorithm is .*; it cannot play on K = Ball\(2\), the scenario's arms"
+    refuses(lambda: simulate(BALL, algorithm), words)
+
+
+@pytest.mark.parametrize("reduction", [Sparring, structured.LinearDoubler])
+def test_an_algorithm_of_vectors_on_finitely_many_arms(reduction):
+    words = r"algorithm is .*; it cannot play on K = 6, the scenario's arms"
+    refuses(lambda: simulate("YJ", reduction(structured.ConfidenceBall1)), words)
+
+
+def test_a_machine_without_a_signature():
+    refuses(lambda: Sparring(int), r"machine cannot be made by int\(K, rng\): no signature")
 
 
 def test_a_plain_run_may_change_the_kind_of_a_field(monkeypatch):

@@ -1,11 +1,14 @@
 """Paired comparisons, Holm's correction, the paper's three sentences; what the notebooks share."""
 
+from functools import partial
+
 import matplotlib as mpl
 import numpy as np
 import pytest
+from conftest import Ten
 from scipy import stats
 
-from dueling import Result, book
+from dueling import UCB, Result, Sparring, book
 from dueling.compare import holm, paired, sentences, signs, tally, verdict
 
 
@@ -77,6 +80,18 @@ def test_a_stored_result_is_not_simulated_again(checkout, monkeypatch):
         patch.setattr(book, "source", lambda: "another text")
         with pytest.raises(TypeError):
             stored()
+
+
+@pytest.mark.parametrize("own", [Ten, lambda K, rng: UCB(K, rng), partial(Ten)])
+def test_a_machine_of_the_readers_own_is_not_stored(checkout, own):
+    """Two texts of one name would share a file."""
+    for algorithm in (Sparring(own), Sparring(UCB, right=own)):
+        with pytest.raises(ValueError, match="stored keeps the package's machines only"):
+            book.stored("here", "YJ", algorithm, T=30, runs=3, workers=1)
+    later = Sparring(UCB, right=partial(UCB, alpha=1))
+    assert (
+        len(book.stored("here", "YJ", later, T=30, runs=3, workers=1, compiled=False).regret) == 3
+    )
 
 
 def test_a_broken_file_is_simulated_again(checkout):

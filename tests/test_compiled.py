@@ -265,6 +265,20 @@ def test_the_shapes_differ_in_what_they_play():
     assert len(set(played.values())) == len(SHAPES)
 
 
+def test_a_number_of_the_class_is_read_at_every_run():
+    class Tuned(Constant):
+        pass
+
+    class Bare(Constant):
+        step = None  # not the number of its parent any more
+
+    for first in (1, 2):
+        Tuned.first = first
+        fast, slow = left_behind(Tuned)
+        assert fast[1].arms[0] == first and np.array_equal(fast[1].arms, slow[1].arms)
+    assert "step" not in compiled.fields(Bare(3, None))
+
+
 def test_a_compiled_error_keeps_what_was_done():
     class Late(Blank):
         def __init__(self, K, rng):
@@ -351,6 +365,11 @@ class Small(Blank):
         self.seen = 1 + 0j
 
 
+class Wide(Blank):
+    def __init__(self, K, rng):
+        self.seen = 2**64
+
+
 class Opaque(Blank):
     def advance(self):
         return len(f"{self.__class__}") % 2
@@ -362,6 +381,7 @@ class Opaque(Blank):
         (Listed, r"field 'seen' of Listed is a list; .*compiled=False"),
         (Strided, r"'seen' of Strided .*not in C order"),
         (Small, r"field 'seen' of Small is a .*; a compiled object holds"),
+        (Wide, "a whole number among the fields of Wide has more than 64 bits; compiled=False"),
         (Opaque, r"mab over Opaque, Bandit cannot be compiled .*compiled=False runs it"),
     ],
 )

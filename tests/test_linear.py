@@ -166,6 +166,8 @@ def test_inequalities_are_the_polytope_of_their_vertices():
         (lambda: Simplex(1), "d is 1"),
         (lambda: LinearUtilities(Ball(2), [0.5, 0.5], 0.5), "must lie in"),
         (lambda: LinearUtilities(Ball(2), [0.5], 0.5), "dimension 2"),
+        (lambda: LinearUtilities([[1, 0], [0, 1]], [1, 0]), "X is .*; it must be a set of arms"),
+        (lambda: simulate(LinearUtilities(Ball(1), [0.5], 0.5), "IF", regret="none"), "'average'"),
         (lambda: LinearUtilities(Ball(1), [0.5], 0.5, link="natural"), "0/0"),
         (lambda: LinearUtilities(Ball(1), [0.5], 0.5, link="linaer"), "did you mean"),
         (lambda: ConfidenceBall1(Ball(2), rng(), scale=0), "scale"),

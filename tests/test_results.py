@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import subprocess
 import zipfile
 
 import numpy as np
@@ -100,6 +101,23 @@ def test_commit_is_unknown_without_git(monkeypatch):
     monkeypatch.setenv("PATH", "")
     try:
         assert results.commit() == "unknown"
+    finally:
+        results.commit.cache_clear()
+
+
+def test_commit_is_not_that_of_a_checkout_around_the_package(tmp_path, monkeypatch):
+    """Installed into an environment that lies inside some other project's checkout."""
+    git = ("git", "-C", tmp_path, "-c", "user.name=n", "-c", "user.email=e")
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "theirs")):
+        subprocess.run((*git, *words), check=True)
+    results.commit.cache_clear()
+    monkeypatch.setattr(results, "__file__", str(tmp_path / "results.py"))
+    try:
+        assert results.commit() == "unknown"
+        (tmp_path / "results.py").touch()
+        subprocess.run((*git, "add", "results.py"), check=True)
+        results.commit.cache_clear()
+        assert results.commit().endswith("-edited")
     finally:
         results.commit.cache_clear()
 

@@ -33,6 +33,8 @@ from dueling import (
 )
 from dueling.simulate import stream
 
+engine = sys.modules["dueling.simulate"]  # the name in the package is the function's
+
 ARITH = scenario("arith/linear")
 
 
@@ -49,6 +51,14 @@ def alone():
 
 
 # However the runs are spread
+
+
+def test_there_are_no_more_threads_than_tasks(monkeypatch):
+    asked, pool = [], engine.ThreadPool
+    monkeypatch.setattr(engine, "ThreadPool", lambda n: asked.append(n) or pool(n))
+    simulate("YJ", "IF", 5, 3, compiled=False, workers=10**6)
+    simulate("YJ", "IF", 5, 3, compiled=False, workers=2, chunk=1)
+    assert asked == [3, 2]
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 9, 100, None])
