@@ -52,6 +52,11 @@ def test_the_version_is_the_same_everywhere():
     assert f"## {version}\n" in (ROOT / "CHANGELOG.md").read_text()
 
 
+def test_the_archive_learns_which_paper_this_is():
+    related = json.loads(metadata.zenodo(HERE))["related_identifiers"]
+    assert [link["identifier"] for link in related] == [HERE.paper["url"]]
+
+
 def test_the_book_has_the_edition_s_title():
     assert yaml.safe_load((ROOT / "_config.yml").read_text())["title"] == HERE.title
 
@@ -106,6 +111,12 @@ def test_an_archive_knows_its_commit(tmp_path):
     assert edition.commit(tmp_path) == "unknown"
     (tmp_path / ".git_archival.txt").write_text("ab" * 20 + "\n")
     assert edition.commit(tmp_path) == "ab" * 20
+    (inner := tmp_path / "inner").mkdir()
+    (inner / ".git_archival.txt").write_text("cd" * 20 + "\n")
+    git = ("git", "-C", tmp_path, "-c", "user.name=n", "-c", "user.email=e")
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "theirs")):
+        subprocess.run((*git, *words), check=True)
+    assert edition.commit(inner) == "cd" * 20, "unpacked inside of another checkout"
 
 
 # --- comparing
@@ -164,15 +175,25 @@ def test_a_build_against_the_manifest(tmp_path, monkeypatch):
         file.write_text(text)
     monkeypatch.setattr(compare, "place", lambda root: {"libc": "glibc 1"})
     known = compare.manifest(tmp_path)
-    assert compare.against(known, tmp_path, ["results", "pages"]) == ([], "byte for byte")
+    assert compare.against(known, tmp_path, ["results", "pages"]) == ([], "byte for byte", 2)
     page.write_text("<p>b</p>")
     assert compare.against(known, tmp_path, ["results"])[0] == []
     assert compare.against(known, tmp_path, ["pages"])[0] == ["pages: a.html differs"]
     table.write_text("x\n10.01\n12\n")
     assert compare.against(known, tmp_path, ["results"])[0] == ["results: t.csv differs"]
     monkeypatch.setattr(compare, "place", lambda root: {"libc": "glibc 2"})
-    lines, rule = compare.against(known, tmp_path, ["results"])
-    assert lines == [] and "another libc" in rule
+    lines, rule, counted = compare.against(known, tmp_path, ["results", "pages"])
+    assert lines == [] and "another libc" in rule and counted == 1
+
+
+def test_nothing_is_not_described_and_one_tree_not_compared(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(compare, "ROOT", tmp_path)
+    assert compare.main(["--write"]) == 1 and not (tmp_path / compare.MANIFEST).exists()
+    assert "make book first" in capsys.readouterr().out
+    for trees in ([str(tmp_path)], [str(tmp_path), str(tmp_path / "none")]):
+        with pytest.raises(SystemExit):
+            compare.main(trees)
+    assert "two built trees" in capsys.readouterr().err
 
 
 def test_the_report_fits_a_screen(capsys):

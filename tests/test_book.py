@@ -160,6 +160,14 @@ def test_runs_again_after(root, executions, change):
     assert executions == ["book/a", "book/a"]
 
 
+def test_runs_again_after_a_change_of_the_style_of_figures(root, executions, monkeypatch):
+    assert run(root) == 0
+    monkeypatch.setattr(execute, "STYLE", root / "matplotlibrc")
+    execute.STYLE.write_text("svg.hashsalt: other\n")
+    assert run(root) == 0
+    assert executions == ["book/a", "book/a"]
+
+
 def test_runs_again_with_another_parameter_and_back(root, executions):
     for words in ([], ["-p", "book/a", "runs", "9"], ["-p", "book/a", "runs", "9"], []):
         assert run(root, *words) == 0

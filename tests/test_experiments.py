@@ -139,6 +139,7 @@ def test_what_is_kept_is_part_of_a_result(checkout):
 
 
 def test_the_sample_that_is_simulated_again(checkout, capsys):
+    assert again.main([]) == 1 and "make book first" in capsys.readouterr().err
     four()
     book.stored("here", Utilities([0.9, 0.1], name="arith/linear"), "IF", T=30, runs=3, workers=1)
     assert len(again.named(book.results())) == 4, "a game of the reader's own is left out"

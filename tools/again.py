@@ -16,14 +16,14 @@ from dueling import ALGORITHMS, Result, book, simulate
 from dueling.results import commit
 from dueling.scenarios import NAMES
 
-SETTINGS = ("T", "runs", "seed", "regret", "permute", "common")
+SETTINGS = ("T", "runs", "seed", "regret", "realised", "permute", "common")
 
 
 def named(folder: Path) -> list[Path]:
     """The stored results of this text of the package whose game and algorithm have a name."""
 
     def known(path: Path) -> bool:
-        with suppress(ValueError):  # not a whole result
+        with suppress(ValueError, KeyError):  # not whole, or not one that book.stored keeps
             scenario, algorithm, *_, text, _ = json.loads(Result.load(path).about["key"])
             names = scenario in [[n] for n in NAMES] and algorithm in [[a] for a in ALGORITHMS]
             return names and text == book.source()
@@ -55,12 +55,15 @@ def same(path: Path, workers: int) -> bool:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The exit status: 0 if all of the sample came out again."""
+    """The exit status: 0 if there is a sample and all of it came out again."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=float, default=1e8)
     parser.add_argument("--seed", default=commit(), help="of the choice; default: the commit")
     options = parser.parse_args(argv)
     chosen = sample(named(book.results()), options.rounds, options.seed)
+    if not chosen:
+        print("No stored result of this text of the package: make book first.", file=sys.stderr)
+        return 1
     bad = [path for i, path in enumerate(chosen) if not same(path, workers=(1, 3)[i % 2])]
     for path in bad:
         print(f"{path.relative_to(book.results())} does not come out again.", file=sys.stderr)

@@ -47,7 +47,7 @@ def place(root: Path) -> dict[str, str]:
         "machine": f"{platform.system()} {platform.machine()}",
         "libc": " ".join(platform.libc_ver()),
         "numpy": version("numpy"),
-        "vectors": " ".join(np.show_config(mode="dicts")["SIMD Extensions"]["found"]),
+        "vectors": " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])),
     }
 
 
@@ -114,16 +114,16 @@ def far(wanted: dict[str, Any], found: dict[str, Any]) -> Differences:
     return lines
 
 
-def against(known: dict[str, Any], root: Path, kinds: list[str]) -> tuple[Differences, str]:
-    """The differences between a build and a manifest, and by which rule."""
+def against(known: dict[str, Any], root: Path, kinds: list[str]) -> tuple[Differences, str, int]:
+    """The differences between a build and a manifest, by which rule, and of how many files."""
     here = place(root)
     other = [key for key in here if here[key] != known["place"][key]]
     if other:
         rule = f"each column within {TOLERANCE:.0%} of its range (another {', '.join(other)})"
-        return far(known["columns"], tables(root / "_build")), rule
+        return far(known["columns"], tables(root / "_build")), rule, len(known["columns"])
     found = built(root / "_build")
     lines = [line for kind in kinds for line in differing(known["sums"][kind], found[kind], kind)]
-    return lines, "byte for byte"
+    return lines, "byte for byte", sum(len(known["sums"][kind]) for kind in kinds)
 
 
 def tell(lines: Differences, rule: str, counted: int) -> int:
@@ -158,9 +158,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--only", choices=KINDS, help="results or pages alone; default both")
     options = parser.parse_args(argv)
     if options.trees:
+        if len(options.trees) != 2 or not all(tree.is_dir() for tree in options.trees):
+            parser.error("two built trees are compared, each a folder _build")
         return compare_trees(*options.trees)
     path = ROOT / MANIFEST
     if options.write:
+        if not all(built(ROOT / "_build").values()):
+            print("There is no full build to describe: make book first.")
+            return 1
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(manifest(ROOT), indent=1, sort_keys=True) + "\n")
         print(f"wrote {MANIFEST}")
@@ -170,8 +175,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     known = json.loads(path.read_text(encoding="utf-8"))
     kinds = [options.only] if options.only else list(KINDS)
-    counted = sum(len(known["sums"][kind]) for kind in kinds)
-    return tell(*against(known, ROOT, kinds), counted)
+    return tell(*against(known, ROOT, kinds))
 
 
 if __name__ == "__main__":

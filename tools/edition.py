@@ -91,6 +91,7 @@ def commit(root: Path) -> str:
         return run.stdout.strip()
 
     try:
+        git("ls-files", "--error-unmatch", "pyproject.toml")  # not a checkout around this folder
         edited = git("status", "--porcelain", "--untracked-files=no")
         return git("rev-parse", "HEAD") + ("-edited" if edited else "")
     except (OSError, subprocess.SubprocessError):

@@ -44,6 +44,7 @@ KERNEL = [  # each figure as picture and as vectors, neither of them dated
     "--InlineBackend.figure_formats={'png', 'svg'}",
     "--InlineBackend.print_figure_kwargs={'bbox_inches': 'tight', 'metadata': {'Date': None}}",
 ]
+STYLE = Path(__file__).with_name("matplotlibrc")
 
 
 class Refusal(Exception):
@@ -181,6 +182,7 @@ def fingerprint(root: Path, name: str, parameters: Parameters) -> str:
         "parameters": dict(parameters.get(name, {})),
         "needs": {other: fingerprint(root, other, parameters) for other in needs(root, name)},
         "kernel": KERNEL,
+        "style": read(STYLE),
         "files": {file.relative_to(root).as_posix(): digest(file.read_bytes()) for file in files},
     }
     return digest(json.dumps(inputs, sort_keys=True).encode())
@@ -286,7 +288,7 @@ def kernel_environment(profile: str) -> dict[str, str]:
         "BOOK_PROFILE": profile,
         "IPYTHONDIR": str(home / "ipython"),
         "MPLCONFIGDIR": str(home / "matplotlib"),
-        "MATPLOTLIBRC": str(Path(__file__).with_name("matplotlibrc")),
+        "MATPLOTLIBRC": str(STYLE),
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PYTHONHASHSEED": "0",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",

@@ -88,9 +88,7 @@ def zenodo(about: Edition) -> str:
         "license": about.licence,
         "keywords": about.keywords,
         "notes": f"Code: {about.licence}. Text and figures: {about.text_licence}.",
-        "related_identifiers": [
-            {"identifier": paper, "relation": "isDerivedFrom", "scheme": "url"}
-        ],
+        "related_identifiers": [paper],
     }
     return dump(fields)
 

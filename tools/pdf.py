@@ -1,6 +1,6 @@
 """The built pages as one PDF: a title page, contents with page numbers, an outline, every chapter.
 
-python tools/pdf.py [--keep]     reads _build/html, writes the PDF into it; needs Chromium
+python tools/pdf.py     reads _build/html, writes the PDF into it; needs Chromium
 
 The pages are put one after the other into _build/print/book.html and printed twice: the first
 print tells on which page each heading is, the second has those numbers in the contents. Formulas
@@ -73,7 +73,7 @@ NUMBER = """numbers => {
 
 @dataclass(frozen=True)
 class Chapter:
-    """A page of the book in print: its part, its place among the pages, and its text."""
+    """A page of the book in print: its part, its path and its text."""
 
     part: str
     page: str
@@ -83,11 +83,6 @@ class Chapter:
     def title(self) -> str:
         """The chapter's title."""
         return self.article.h1.get_text().strip()
-
-    @property
-    def name(self) -> str:
-        """The chapter's id."""
-        return self.page.replace("/", "-")
 
 
 def order(root: Path) -> list[tuple[str, str]]:
