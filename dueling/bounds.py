@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from scipy.special import rel_entr
 
+from . import checks
+
 EPS = np.arange(1, 200) / 200
 """The grid of eps over which the sharp bounds are minimised."""
 
@@ -475,11 +477,13 @@ def _triples(P, order) -> list[tuple[int, int, int]]:
 
 def ucb_leading(mu, alpha: float) -> float:
     r"""UCB: :math:`\limsup R/\ln T\le\frac\beta2H` (Lemma A2); Lemma A3 has four times that."""
+    _check(alpha=alpha)
     return (alpha + 2) / 2 * _H(mu)
 
 
 def multisbm_leading(mu, alpha: float) -> float:
     r"""MultiSBM: :math:`\limsup R/\ln T\le2\beta MH` (sharp); Theorem M has four times that."""
+    _check(alpha=alpha)
     return 2 * (alpha + 2) * _H(mu) * (len(mu) - len(_suboptimal(mu)))
 
 
@@ -488,6 +492,7 @@ def doubler_leading(mu, alpha: float) -> float:
 
     The closed form has four times that.
     """
+    _check(alpha=alpha)
     return 1.5 * (alpha + 2) / math.log(2) * _H(mu)
 
 
@@ -538,7 +543,7 @@ def _H(mu) -> float:
 
 def _first(cost: np.ndarray, x1: int | None) -> float:
     """The cost of the first left arm, the largest if it is not given."""
-    return float(cost.max() if x1 is None else cost[x1])
+    return float(cost.max() if x1 is None else cost[checks.arm("x1", x1, len(cost))])
 
 
 def _costly(G, w) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -565,7 +570,7 @@ def _star(P: np.ndarray, star: int | None) -> int:
     star = condorcet(P) if star is None else star
     if star is None:
         raise ValueError("P must have a Condorcet winner, or star must be given; it has none.")
-    return int(star)
+    return checks.arm("star", star, len(P))
 
 
 _ALLOWED = {

@@ -112,6 +112,13 @@ def _inside(name: str, array: np.ndarray) -> None:
         raise ValueError(f"{name}{list(at)} is {array[at]:.6g}; it must lie in [0, 1].")
 
 
+def arm(name: str, value, K: int) -> int:
+    """The value as an ``int``, if it is an arm 0..K-1."""
+    if value not in range(K):
+        raise ValueError(f"{name} must be an arm, 0 to {K - 1}; it is {value!r}.")
+    return int(value)
+
+
 def is_whole(value) -> bool:
     """Whether the value is an integer arm label (``bool`` excluded)."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)

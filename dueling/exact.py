@@ -16,10 +16,12 @@ from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from numbers import Rational
+from numbers import Rational, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from . import checks
 
 
 class Chain(NamedTuple):
@@ -165,7 +167,7 @@ def multisbm_chain(P, alpha: float, ties: str = "random", y0: int = 0) -> Chain:
             for q, b in _coin(P[x][y]):
                 yield p * q, (y, (*S[:x], _fed(S[x], y, b), *S[x + 1 :])), (x, y)
 
-    return Chain((_arm(y0, K), (_fresh(K),) * K), step)
+    return Chain((checks.arm("y0", y0, K), (_fresh(K),) * K), step)
 
 
 def sparring_chain(P, alpha: float, ties: str = "random") -> Chain:
@@ -275,12 +277,22 @@ def _shares(n: tuple, alpha: float, ties: str, one: Any) -> np.ndarray:
 
 def _exact(values) -> tuple[list, Any]:
     """The values as Fractions if all are rational, else floats; and the 1 of that kind."""
+    for v in values:
+        if not isinstance(v, Real):
+            raise ValueError(f"a probability must be a number; one is {v!r}.")
     kind = Fraction if all(isinstance(v, Rational) for v in values) else float
     return [kind(v) for v in values], kind(1)
 
 
+def _listed(name: str, values) -> list:
+    try:
+        return list(values)
+    except TypeError:
+        raise ValueError(f"{name} must be a list; it is {values!r}.") from None
+
+
 def _table(P) -> tuple[list[list], Any]:
-    rows = [list(row) for row in P]
+    rows = [_listed("each row of P", row) for row in _listed("P", P)]
     K = len(rows)
     if K < 2 or any(len(row) != K for row in rows):
         shape = f"{K} rows of lengths {[len(row) for row in rows]}"
@@ -297,7 +309,7 @@ def _table(P) -> tuple[list[list], Any]:
 
 
 def _means(means) -> tuple[list, Any]:
-    mu, one = _exact(list(means))
+    mu, one = _exact(_listed("means", means))
     if len(mu) < 2:
         raise ValueError(f"means must name at least 2 arms; it has length {len(mu)}.")
     if not all(0 <= m <= 1 for m in mu):
@@ -316,7 +328,7 @@ def _rounds(T) -> int:
 
 
 def _alpha(alpha) -> float:
-    if not -2 < alpha < math.inf:
+    if not isinstance(alpha, Real) or not -2 < alpha < math.inf:
         raise ValueError(f"alpha must be a finite number above -2; it is {alpha!r}.")
     return float(alpha)
 
@@ -325,9 +337,3 @@ def _ties(ties) -> str:
     if ties not in ("random", "first"):
         raise ValueError(f'ties must be "random" or "first"; it is {ties!r}.')
     return ties
-
-
-def _arm(y0, K: int) -> int:
-    if y0 not in range(K):
-        raise ValueError(f"y0 must be an arm, 0 to {K - 1}; it is {y0!r}.")
-    return int(y0)

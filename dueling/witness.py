@@ -93,6 +93,8 @@ class Mean:
         )
         claims = {"at most": self.at_most, "at least": self.at_least, "equal to": self.equals}
         asked = " and ".join(f"{k} {v:.4g}" for k, v in claims.items() if v is not None)
+        if not asked:
+            raise TypeError("a Mean claims nothing; give it at_most, at_least or equals.")
         n = len(self.samples)
         return holds, f"[{low:.4g}, {high:.4g}] from {n} samples, {asked}; level {self.level:g}"
 

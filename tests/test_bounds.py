@@ -463,6 +463,12 @@ def test_natural_link_on_one_good_arm_is_linear():
 @pytest.mark.parametrize(
     "call, words",
     [
+        (lambda: bounds.multisbm(ARITH, 9, 1, x1=6), "x1 must be an arm, 0 to 5; it is 6"),
+        (lambda: bounds.doubler_ucb(ARITH, 9, 1, x1=-1), "x1 must be an arm, 0 to 5; it is -1"),
+        (lambda: bounds.gap_matrix(np.full((2, 2), 0.5), star=2), "star must be an arm, 0 to 1"),
+        (lambda: bounds.ucb_leading(ARITH, -1), "alpha must be positive .* it is -1"),
+        (lambda: bounds.multisbm_leading(ARITH, 0), "alpha must be positive .* it is 0"),
+        (lambda: bounds.doubler_leading(ARITH, math.nan), "alpha must be positive .* it is nan"),
         (lambda: bounds.ucb(ARITH, 100, 0), "alpha must be positive and finite .* it is 0"),
         (lambda: bounds.ucb(ARITH, 1, 1), "T must be at least 2 .* it is 1"),
         (lambda: bounds.ucb([0.5, 1.5], 9, 1), r"mu must be at least 2 utilities in \[0, 1\]"),

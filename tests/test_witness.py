@@ -96,6 +96,11 @@ def test_a_verdict_is_shown_where_it_was_found_and_can_be_linked_to(capsys):
     assert ledger._repr_html_().count(f'<a href="#{first}') == 2
 
 
+def test_a_mean_that_claims_nothing_is_no_witness():
+    with pytest.raises(TypeError, match="claims nothing"):
+        Mean(np.zeros(50)).check()
+
+
 def test_proportions_have_exact_limits():
     none, all_ = Mean(np.zeros(50)), Mean(np.ones(50))
     assert none.limits()[0] == 0 and all_.limits()[1] == 1
