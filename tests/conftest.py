@@ -1,9 +1,12 @@
 """What several test files share: the comparison of results, a reader's machine, two odd games."""
 
+import shutil
+import subprocess
 from collections import defaultdict
 from fractions import Fraction as F
 
 import numpy as np
+import pytest
 
 from dueling import simulate
 from dueling.game import Game
@@ -32,6 +35,16 @@ class Ten:
     def feedback(self, u):
         self.n[self.x] += 1
         self.s[self.x] += u
+
+
+def other_checkout(folder):
+    """The command that acts on a new checkout of some other project, which has one commit."""
+    if not shutil.which("git"):
+        pytest.skip("no git here")
+    git = ("git", "-C", folder, "-c", "user.name=n", "-c", "user.email=e")
+    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "theirs")):
+        subprocess.run((*git, *words), check=True)
+    return git
 
 
 def plain(scenario, algorithm, T=40, runs=3, workers=1, **options):

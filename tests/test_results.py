@@ -8,7 +8,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import plain, same
+from conftest import other_checkout, plain, same
 
 from dueling import BTMB, UCB, Cardinal, MultiSBM, Result, Single, results, scenario, simulate
 
@@ -107,9 +107,7 @@ def test_commit_is_unknown_without_git(monkeypatch):
 
 def test_commit_is_not_that_of_a_checkout_around_the_package(tmp_path, monkeypatch):
     """Installed into an environment that lies inside some other project's checkout."""
-    git = ("git", "-C", tmp_path, "-c", "user.name=n", "-c", "user.email=e")
-    for words in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "theirs")):
-        subprocess.run((*git, *words), check=True)
+    git = other_checkout(tmp_path)
     results.commit.cache_clear()
     monkeypatch.setattr(results, "__file__", str(tmp_path / "results.py"))
     try:

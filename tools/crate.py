@@ -37,6 +37,7 @@ TYPES = {
     ".ipynb": "application/x-ipynb+json",
     ".json": "application/json",
 }
+LICENCE = "https://creativecommons.org/licenses/by/4.0/"
 
 Entity = dict[str, Any]
 
@@ -87,54 +88,42 @@ def page_entities(root: Path, out: Path, profile: str, page: str) -> Iterator[En
     yield from made
 
 
-def whole(edition: Edition, parts: list[Entity]) -> list[Entity]:
-    """The crate's own description, the edition, the paper and the environment."""
+def dataset(edition: Edition, parts: list[Entity], authors: list[Entity]) -> Entity:
+    """The edition itself: all files are its parts, all runs are mentioned."""
     files = [{"@id": entity["@id"]} for entity in parts if "contentSize" in entity]
     runs = [{"@id": entity["@id"]} for entity in parts if entity["@type"] == "CreateAction"]
+    return {
+        "@id": "./",
+        "@type": "Dataset",
+        "name": edition.title,
+        "description": edition.abstract,
+        "datePublished": edition.date,
+        "version": edition.version,
+        "identifier": edition.commit,
+        "license": {"@id": LICENCE},
+        "author": [{"@id": author["@id"]} for author in authors],
+        "isBasedOn": {"@id": edition.paper["url"]},
+        "hasPart": files,
+        "mentions": runs,
+    }
+
+
+def whole(edition: Edition, parts: list[Entity]) -> list[Entity]:
+    """The crate's own description, the edition, the environment, the paper and the licence."""
     authors = [
         {"@id": f"#author-{i}", "@type": "Organization", "name": name}
         for i, name in enumerate(edition.authors)
     ]
-    return [
-        {
-            "@id": "ro-crate-metadata.json",
-            "@type": "CreativeWork",
-            "conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"},
-            "about": {"@id": "./"},
-        },
-        {
-            "@id": "./",
-            "@type": "Dataset",
-            "name": edition.title,
-            "description": edition.abstract,
-            "datePublished": edition.date,
-            "version": edition.version,
-            "identifier": edition.commit,
-            "license": {"@id": "https://creativecommons.org/licenses/by/4.0/"},
-            "author": [{"@id": author["@id"]} for author in authors],
-            "isBasedOn": {"@id": edition.paper["url"]},
-            "hasPart": files,
-            "mentions": runs,
-        },
-        {
-            "@id": "#environment",
-            "@type": "SoftwareApplication",
-            "name": "requirements.txt, the locked environment",
-            "softwareVersion": edition.commit,
-            "sha256": edition.lock,
-        },
-        {
-            "@id": edition.paper["url"],
-            "@type": "ScholarlyArticle",
-            "name": edition.paper["title"],
-        },
-        {
-            "@id": "https://creativecommons.org/licenses/by/4.0/",
-            "@type": "CreativeWork",
-            "name": "CC BY 4.0; the code is under the MIT licence",
-        },
-        *authors,
-    ]
+    crate = {"@id": "ro-crate-metadata.json", "@type": "CreativeWork"}
+    crate |= {"conformsTo": {"@id": "https://w3id.org/ro/crate/1.1"}, "about": {"@id": "./"}}
+    environment = {"@id": "#environment", "@type": "SoftwareApplication"}
+    environment |= {"name": "requirements.txt, the locked environment"}
+    environment |= {"softwareVersion": edition.commit, "sha256": edition.lock}
+    paper = {"@id": edition.paper["url"], "@type": "ScholarlyArticle"}
+    paper |= {"name": edition.paper["title"]}
+    licence = {"@id": LICENCE, "@type": "CreativeWork"}
+    licence |= {"name": "CC BY 4.0; the code is under the MIT licence"}
+    return [crate, dataset(edition, parts, authors), environment, paper, licence, *authors]
 
 
 def write_crate(app: Sphinx, error: Exception | None) -> None:
