@@ -229,6 +229,13 @@ def test_refuses_a_circle(root, executions, capsys):
     assert "in a circle" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("place", ["/home/ann", "/home/José/Bücher"])
+def test_outputs_do_not_tell_where_the_checkout_is(place):
+    output = {"output_type": "stream", "text": f"{place}/dueling/game.py at 0x7f at ünder"}
+    scrubbed = execute.scrub(output, Path(place))
+    assert scrubbed["text"] == "dueling/game.py at 0x0 at ünder"
+
+
 # --- with a real kernel
 
 

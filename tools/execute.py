@@ -380,7 +380,7 @@ def merge(outputs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def scrub(output: dict[str, Any], root: Path) -> dict[str, Any]:
     """The output without memory addresses, temporary files and the place of the checkout."""
-    text = json.dumps(output).replace(f"{root}/", "")
+    text = json.dumps(output, ensure_ascii=False).replace(f"{root}/", "")
     for sign, pattern, plain in VOLATILE:
         text = re.sub(pattern, plain, text) if sign in text else text
     return json.loads(text)

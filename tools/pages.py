@@ -78,7 +78,7 @@ def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], t
 
 def quieten(out: Path) -> None:
     """Nothing; the theme's scripts no longer tell the console what they do."""
-    for script in (*(out / "_static" / "scripts").glob("*theme.js"), out / "search.html"):
+    for script in (*(out / "_static" / "scripts").glob("*theme.js"), *out.glob("search.html")):
         text = script.read_text(encoding="utf-8")
         script.write_text(text.replace("console.log(", "void("), encoding="utf-8")
 

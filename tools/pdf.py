@@ -118,9 +118,9 @@ def relink(element: Tag, page: str) -> None:
     link = element.get("href")
     if link and not urlsplit(link).scheme:
         to = urljoin(f"{page}.html", link)
-        inside = to.split("#")[0].endswith(".html")
-        element["href"] = f"#{to}" if inside else f"../html/{to}"
-        if not inside:
+        if to.split("#")[0].endswith(".html"):
+            element["href"] = f"#{to}"
+        else:
             del element["href"]  # a file that the PDF does not carry
     if element.get("src"):
         element["src"] = "../html/" + urljoin(f"{page}.html", element["src"])
