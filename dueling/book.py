@@ -12,6 +12,7 @@ import numpy as np
 
 from . import checks
 from .results import Result, provenance
+from .scenarios import digest
 from .simulate import simulate
 
 #: One colour for each algorithm in the whole book (Okabe and Ito's palette), and one line style.
@@ -176,8 +177,11 @@ def _foreign(machine) -> bool:
 
 
 def _known(thing) -> list:
-    """A name, or the name and the digest of a game: two games of one name may differ."""
-    return [thing] if isinstance(thing, str) else [thing.name, getattr(thing, "digest", None)]
+    """A name; else also the digests of a game and its utilities: games of one name may differ."""
+    if isinstance(thing, str):
+        return [thing]
+    laws = [part for pair in getattr(thing, "atoms", ()) for part in pair]
+    return [thing.name, getattr(thing, "digest", None), digest(*laws)]
 
 
 def _write(path: Path, text: str) -> Path:

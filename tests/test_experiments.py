@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from dueling import Result, Utilities, book, compiled
+from dueling import Result, Utilities, bernoulli, book, compiled, deterministic
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -129,6 +129,16 @@ def test_another_game_of_the_same_name_is_simulated_again(checkout):
     assert not np.array_equal(near, far)
     again = four(scenario=game(0.8))["MultiSBM"]
     assert np.array_equal(again, near)
+
+
+def test_another_law_of_the_utilities_is_another_game(checkout):
+    """The same duels, but another utility of the chosen arm."""
+    settings = {"T": 30, "runs": 3, "workers": 1, "regret": "choice", "compiled": False}
+    sure, random = (
+        book.stored("here", Utilities([0.9, 0.2], law=law, name="mine"), "IF", **settings).regret
+        for law in (deterministic, bernoulli)
+    )
+    assert (random < sure).all()
 
 
 def test_what_is_kept_is_part_of_a_result(checkout):
