@@ -56,18 +56,19 @@ def c_kernels() -> dict:
     game = scenario("arith/linear")
     n = np.arange(T + 2.0)
     n[0] = 1
-    arrays = (game.P, game.table("average")), (np.sqrt(2.5 * np.log(n)), 1 / n, 1 / np.sqrt(n))
-    (P, gap), tables = arrays
+    P, gap = game.P, game.table("average")
     seed = np.random.default_rng(1).integers(0, 2**63, 4).astype(np.uint64)
-
-    def pointer(a):
-        return ctypes.c_void_p(a.ctypes.data)
+    tables = np.sqrt(2.5 * np.log(n)), 1 / n, 1 / np.sqrt(n)
 
     def kernel(name):
         f = getattr(lib, name)
         f.restype = ctypes.c_double
-        rest = [pointer(a) for a in tables]
-        return lambda: f(pointer(P), pointer(gap), ctypes.c_int64(T), pointer(seed), *rest)
+
+        def call():  # it holds the arrays: C is given their addresses only
+            first, *rest = (ctypes.c_void_p(a.ctypes.data) for a in (P, gap, seed, *tables))
+            return f(first, rest[0], ctypes.c_int64(T), *rest[1:])
+
+        return call
 
     return {f"C {name}": kernel(name.lower()) for name in ("Sparring", "MultiSBM")}
 
