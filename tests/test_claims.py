@@ -131,6 +131,10 @@ def exponents(value):
     return columns(("algorithm", "exponent of", "simulated"), *rows)
 
 
+def shares(early, late):
+    return columns(("scenario", "share"), ("1good/linear", early), ("1good/linear long", late))
+
+
 def two(sparring):
     rate = {"Sparring": sparring, "MultiSBM": 0.3, "Doubler": 0.3}
     rows = [("another best arm", a, v) for a, v in rate.items()]
@@ -152,8 +156,9 @@ def ties(worst):
         ("arms", {"growth-exponents": exponents(1.05)}, REPRODUCED),
         ("arms", {"growth-exponents": exponents(1.4)}, CHOICES),
         ("arms", {"growth-exponents": exponents(2.1)}, NOT),
-        ("dominated", {"growth-share": {"share": np.array([0.9, 0.85])}}, REPRODUCED),
-        ("dominated", {"growth-share": {"share": np.array([0.9, 0.3])}}, CHOICES),
+        ("dominated", {"growth-share": shares(0.9, 0.85)}, REPRODUCED),
+        ("dominated", {"growth-share": shares(0.3, 0.4)}, CHOICES),
+        ("dominated", {"growth-share": shares(0.4, 0.3)}, NOT),
         ("conjecture", {"growth-predicted": {"Sparring; median": np.array([1.2])}}, OPEN),
         ("conjecture", {"growth-predicted": {"Sparring; median": np.array([2.2])}}, NOT),
         ("stuck", {"tails-sparring": columns(("s", "above"), (250, 0.1), (500, 0.01))}, REPRODUCED),
