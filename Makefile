@@ -63,6 +63,8 @@ check: $(READY)
 	$(BIN)/python tools/again.py
 
 reproduce: $(READY)
+	@test -e reproduce/manifest.json || \
+	  { echo "There is no reproduce/manifest.json to compare with: see make manifest."; exit 1; }
 	@test ! -e .git || git diff --quiet HEAD || \
 	  { echo "The tree has changes: commit or drop them first."; exit 1; }
 	rm -rf _build/executed/full _build/results _build/html

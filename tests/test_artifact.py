@@ -192,6 +192,13 @@ def test_nothing_is_not_described_and_one_tree_not_compared(tmp_path, monkeypatc
     monkeypatch.setattr(compare, "ROOT", tmp_path)
     assert compare.main(["--write"]) == 1 and not (tmp_path / compare.MANIFEST).exists()
     assert "make book first" in capsys.readouterr().out
+    for file, text in (("results/t.csv", "x\n"), ("html/a.html", "<p>"), ("html/b.pdf", "")):
+        (tmp_path / "_build" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "_build" / file).write_text(text)
+    assert compare.main(["--write"]) == 1 and "those of make pdf" in capsys.readouterr().out
+    (tmp_path / "_build/html/b.pdf").unlink()
+    (tmp_path / "_build/html/ro-crate-metadata.json").write_text("a run, profile smoke")
+    assert compare.main(["--write"]) == 1 and "a small profile" in capsys.readouterr().out
     for trees in ([str(tmp_path)], [str(tmp_path), str(tmp_path / "none")]):
         with pytest.raises(SystemExit):
             compare.main(trees)

@@ -92,6 +92,17 @@ def manifest(root: Path) -> dict[str, Any]:
     return {"place": place(root), "sums": built(build), "columns": tables(build)}
 
 
+def unfit(build: Path) -> str:
+    """Why this is not what ``make reproduce`` will build again; empty if it is."""
+    if not all(built(build).values()):
+        return "there is no full build"
+    if any((build / "html").glob("*.pdf")):
+        return "the pages are those of make pdf"
+    crate = build / "html" / "ro-crate-metadata.json"
+    small = crate.exists() and ", profile full" not in crate.read_text(encoding="utf-8")
+    return "the pages are those of a small profile" if small else ""
+
+
 def differing(wanted: dict[str, str], found: dict[str, str], kind: str) -> Differences:
     """Files that are missing, new or of another checksum."""
     lines = [f"{kind}: {name} is missing" for name in sorted(wanted.keys() - found.keys())]
@@ -163,8 +174,8 @@ def main(argv: list[str] | None = None) -> int:
         return compare_trees(*options.trees)
     path = ROOT / MANIFEST
     if options.write:
-        if not all(built(ROOT / "_build").values()):
-            print("There is no full build to describe: make book first.")
+        if why := unfit(ROOT / "_build"):
+            print(f"No manifest: {why}; make book first.")
             return 1
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(manifest(ROOT), indent=1, sort_keys=True) + "\n")
