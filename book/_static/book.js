@@ -20,6 +20,20 @@
   document.addEventListener("toggle", () => window.dispatchEvent(new Event("resize")), true);
 })();
 
+/* On a narrow screen each row of a table of sentences becomes a card (custom.css): every entry is
+   told the name of its column, and a screen reader that it is still a table. */
+document.addEventListener("DOMContentLoaded", () => {
+  const roles = { THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TH: "columnheader", TD: "cell" };
+  for (const table of document.querySelectorAll(".tag_wide-table table, div.ledger table")) {
+    const names = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
+    table.setAttribute("role", "table");
+    for (const part of table.querySelectorAll("thead, tbody, tr, th, td")) {
+      part.setAttribute("role", roles[part.tagName]);
+      if (part.tagName === "TD") part.dataset.column = names[part.cellIndex];
+    }
+  }
+});
+
 /* Shows what a reference points to (a statement, an equation, a citation, a figure's caption)
    when the reader hovers over it or reaches it with the keyboard. Escape closes it.
    tools/previews.py writes one script for each page; it is loaded when first needed. */
