@@ -61,10 +61,14 @@ class UCB:
             index = mean[x] + width * narrow[x]
             if index > best:
                 best, ties, self.x = index, 1, x
-            elif index == best and self.random_ties:
+            elif index == best:
                 ties += 1
-                if self.rng.random() * ties < 1:
-                    self.x = x
+        if ties > 1 and self.random_ties:
+            skip = int(self.rng.random() * ties)
+            while skip > 0:
+                self.x += 1
+                if mean[self.x] + width * narrow[self.x] == best:
+                    skip -= 1
         return self.x
 
     def feedback(self, u):
