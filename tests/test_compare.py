@@ -31,7 +31,7 @@ def test_the_three_sentences():
     rng = np.random.default_rng(2)
     level = {"Sparring": 1, "MultiSBM": 2, "IF": 3, "Doubler": 4, "BTMB": 5}
     clear = {a: v + 0.1 * rng.normal(size=50) for a, v in level.items()}
-    swapped = clear | {"IF": clear["Sparring"] - 0.5}
+    swapped = clear | {"IF": clear["IF"] - 2.5}
     blurred = {a: v + 100 * rng.normal(size=50) for a, v in level.items()}
     found = signs({"clear": clear, "swapped": swapped, "blurred": blurred})
     assert sentences(found, "clear") == {"R1": "holds", "R2": "holds", "R3": "holds"}
