@@ -89,6 +89,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
         return
     copy_mathjax(app)
     quieten(Path(app.outdir))
+    (Path(app.outdir) / ".buildinfo").unlink(missing_ok=True)  # a hash over the status, with dates
     page = app.builder.get_target_uri(app.config.root_doc)
     icon = Path(app.config.html_favicon).name
     root_page = ROOT_PAGE.format(title=app.config.html_title, icon=icon, page=page)
