@@ -95,11 +95,11 @@ def rarest(W, m, rng):
 @compilable
 def opponent(W, size, b, self_duels, rng):
     """A uniformly random arm of W, with or without b itself."""
-    skip = int(rng.random() * (size if self_duels else size - 1))
-    for o in range(len(W)):
-        if W[o] and (self_duels or o != b):
+    skip, o = int(rng.random() * (size if self_duels else size - 1)), b
+    for x in range(len(W)):  # to the end: leaving early is a branch that no processor can foresee
+        if W[x] and (self_duels or x != b):
             if skip == 0:
-                break
+                o = x
             skip -= 1
     return o
 

@@ -206,7 +206,8 @@ class Layout(types.Type):
             self.words += words
             self.format += "d" if field == types.float64 else "q" * words
         back = {types.boolean: bool, types.int64: int, types.float64: float}
-        self.numbers = {name: back[field] for name, field in fields.items() if field in back}
+        kept = [(name, back[field]) for name, field in fields.items() if field in back]
+        self.numbers = [(name, self.at[name], what) for name, what in kept]
         super().__init__(name=f"{cls.__name__}.{next(self.serial)}")
 
     def __str__(self):
@@ -238,7 +239,9 @@ def _constants(cls: type) -> list[str]:
 def fields(o) -> dict:
     """Every field of the object by name: its class's numbers as they are now, its own values."""
     cls = type(o)
-    return {**{name: getattr(cls, name) for name in _constants(cls)}, **vars(o)}
+    if not (shared := _constants(cls)):
+        return vars(o)
+    return {**{name: getattr(cls, name) for name in shared}, **vars(o)}
 
 
 _KINDS = {np.float64: float, np.int64: int, np.int32: int, np.bool_: bool}
@@ -252,8 +255,15 @@ def kind(value) -> object:
 
 
 def _shape(o) -> tuple:
+    """The key of an object's layout: its class, and the names and kinds of its fields."""
     own = fields(o)
-    return (type(o), *own, *map(kind, own.values()))
+    arrays = [kind(value) for value in own.values() if type(value) is np.ndarray]
+    return (type(o), *own, *_kinds(*map(type, own.values())), *arrays)
+
+
+@cache
+def _kinds(*found: type) -> tuple:
+    return tuple(_KINDS.get(what, what) for what in found)
 
 
 def _layout(o) -> types.Type:
@@ -296,15 +306,18 @@ _bitgen = ctypes.pythonapi.PyCapsule_GetPointer
 _bitgen.restype, _bitgen.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
 
 
-def _words(o):
+def _words(o) -> list:
+    words = []
     for name, value in fields(o).items():
-        if type(value) is np.ndarray:
-            yield _address(o, name, value) if value.size else 0
-            yield from value.shape
-        elif type(value) is np.random.Generator:
-            yield _bitgen(value.bit_generator.capsule, b"BitGenerator")
+        what = type(value)
+        if what is np.ndarray:
+            words.append(_address(o, name, value) if value.size else 0)
+            words.extend(value.shape)
+        elif what is np.random.Generator:
+            words.append(_bitgen(value.bit_generator.capsule, b"BitGenerator"))
         else:
-            yield int(value) if kind(value) is bool else value
+            words.append(int(value) if what is np.bool_ else value)
+    return words
 
 
 def _address(o, name: str, array: np.ndarray) -> int:
@@ -336,8 +349,8 @@ def _write_back(o, layout, block) -> None:
             _write_back(item, layout.item, block[i * size : (i + 1) * size])
         return
     words, own = struct.unpack(layout.format, block), vars(o)
-    for name, what in layout.numbers.items():
-        value = what(words[layout.at[name]])
+    for name, word, what in layout.numbers:
+        value = what(words[word])
         if name in own or value != getattr(type(o), name):
             own[name] = value
 

@@ -13,6 +13,9 @@ import numpy as np
 from . import checks
 from .compiled import compilable
 
+#: ln t for t = 1..2^15 - 1: sooner read than computed, and the same bits.
+LN = np.array([-inf, *map(log, range(1, 2**15))])
+
 
 @compilable
 def draw(p, rng):
@@ -36,7 +39,7 @@ class UCB:
     """
 
     def __init__(self, K, rng, alpha=3.0, ties="random"):
-        self.K, self.rng = K, rng
+        self.K, self.rng, self.logs = K, rng, LN
         self.alpha = checks.real("alpha", alpha, "a number > -2", lambda a: a > -2)
         self.random_ties = checks.one_of("ties", ties, ("random", "first")) == "random"
         self.total, self.mean, self.narrow = np.zeros(K), np.zeros(K), np.zeros(K)
@@ -54,7 +57,7 @@ class UCB:
 
     def advance(self):
         """The arm of largest index."""
-        width = sqrt((self.alpha + 2) * log(self.t) / 2)
+        width = sqrt((self.alpha + 2) * self.ln(self.t) / 2)
         mean, narrow = self.mean, self.narrow
         best, ties = -inf, 0
         for x in range(self.K):
@@ -70,6 +73,10 @@ class UCB:
                 if mean[self.x] + width * narrow[self.x] == best:
                     skip -= 1
         return self.x
+
+    def ln(self, t):
+        """The natural logarithm of a whole number t >= 1."""
+        return self.logs[t] if t < len(self.logs) else log(t)
 
     def feedback(self, u):
         """Update the mean of the arm just played with its reward u."""

@@ -71,11 +71,12 @@ class Multiset:
 
     def draw(self):
         """A uniformly random element of L."""
-        left = int(self.rng.random() * self.size)
-        x = 0
-        while left >= self.counts[x]:
-            left -= self.counts[x]
-            x += 1
+        i = int(self.rng.random() * self.size)
+        x = below = 0
+        for y in range(self.K - 1):  # to the end: no branch that the processor cannot foresee
+            below += self.counts[y]
+            if below <= i:
+                x += 1
         return x
 
     def note(self, y):

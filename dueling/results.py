@@ -128,6 +128,7 @@ def _plain(value):
     return value.tolist() if hasattr(value, "tolist") else getattr(value, "__name__", repr(value))
 
 
+@cache
 def _version(name: str) -> str:
     try:
         return version(name)

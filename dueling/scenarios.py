@@ -92,7 +92,7 @@ class Preferences:
     def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
         """A game of T rounds on the run's generator, and the arms' permutation."""
         p = rng.permutation(self.K) if permute else np.arange(self.K)
-        return Game(np.ascontiguousarray(self.P[np.ix_(p, p)]), T, checkpoints, rng), p
+        return Game(self.P[p[:, None], p], T, checkpoints, rng), p
 
     def measure(self, game: Game, p: np.ndarray, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and plays[b, x, y] at the end, in the scenario's own arms."""

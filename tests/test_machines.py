@@ -71,6 +71,12 @@ def test_ucb_pulls_every_arm_once_before_any_twice(ties, u):
     assert sorted(seen) == list(range(7))
 
 
+def test_the_clock_s_logarithm_has_the_same_bits_inside_and_beyond_the_table():
+    S = new(UCB, 2)
+    clocks = range(1, len(S.logs) + 100)
+    assert [S.ln(t) for t in clocks] == [log(t) for t in clocks]
+
+
 @pytest.mark.parametrize("alpha", [-1.0, 2.0, 3.0])
 def test_alpha_2_is_the_radius_of_UCB1(alpha):
     """Arm 1 (all wins) is left for arm 0 (all losses) when sqrt((alpha+2)/2 ln t) says so."""

@@ -223,19 +223,22 @@ MUTANTS = {
     ),
     # UCB
     "no factor 2": (
-        *("machines.py", "(self.alpha + 2) * log(self.t) / 2)", "self.alpha * log(self.t) + 0)"),
-        ucb_index,
+        *("machines.py", "(self.alpha + 2) * self.ln(self.t) / 2)"),
+        *("self.alpha * self.ln(self.t) + 0)", ucb_index),
     ),
     "no division by 2": (
-        *("machines.py", "(self.alpha + 2) * log(self.t) / 2)"),
-        *("(self.alpha + 2) * log(self.t))", ucb_index),
+        *("machines.py", "(self.alpha + 2) * self.ln(self.t) / 2)"),
+        *("(self.alpha + 2) * self.ln(self.t))", ucb_index),
     ),
     "no clock": (
         *("machines.py", "self.narrow[x] = 1 / sqrt(n)\n        self.t += 1"),
         *("self.narrow[x] = 1 / sqrt(n)", ucb_index),
     ),
     "the clock is one ahead": (
-        *("machines.py", "log(self.t) / 2", "log(self.t + 1) / 2", sparring_law),
+        *("machines.py", "self.ln(self.t) / 2", "self.ln(self.t + 1) / 2", sparring_law),
+    ),
+    "the table of logarithms begins at 2": (
+        *("machines.py", "map(log, range(1,", "map(log, range(2,", sparring_law),
     ),
     "radius 1/n": ("machines.py", "= 1 / sqrt(n)", "= 1 / n", ucb_index),
     "unpulled arms are not first": ("machines.py", "mean[:] = inf", "mean[:] = 0.5", ucb_index),
