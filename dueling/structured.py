@@ -906,11 +906,14 @@ class LinearUtilities:
 
     @property
     def gap(self) -> float:
-        """Delta of the Delta-gap case: the best vertex against the second best; else 0."""
+        """Delta of the Delta-gap case: the best vertex against the second best; else 0.
+
+        A single vertex has no second, and the gap is infinite.
+        """
         if not hasattr(self.X, "vertices"):
             return 0.0
         values = np.sort(self.X.vertices() @ self.mu)
-        return float(values[-1] - values[-2])
+        return float(values[-1] - values[-2]) if len(values) > 1 else inf
 
     def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
         """A game of T rounds on the run's generator; there is no permutation."""
@@ -1100,6 +1103,10 @@ class Watched(Single):
 
     text = staticmethod(watched)
 
-    def rehearse(self, *given, **options) -> None:
+    def rehearse(self, game, *given, **options) -> None:
         """As the same machine unwatched: a guarded machine shows no confidence set."""
-        Single(self.machine, **self.parameters).rehearse(*given, **options)
+        Single(self.machine, **self.parameters).rehearse(game, *given, **options)
+        machine = self.new_machine(game)
+        if not callable(getattr(machine, "outside", None)):
+            kind = type(machine).__name__
+            raise ValueError(f"machine {kind} has no operation 'outside', which is watched here.")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import sqrtm
 
-from dueling import Sparring, compiled, simulate
+from dueling import Single, Sparring, compiled, simulate
 from dueling.structured import (
     Ball,
     Box,
@@ -321,6 +321,30 @@ def test_the_confidence_set_keeps_its_promise(machine):
     assert same(fast, simulate(inside, small, T=70, runs=2, workers=1, compiled=False))
 
 
+class Still:
+    """A machine without a confidence set."""
+
+    def __init__(self, X, rng):
+        self.arm = np.zeros(X.d)
+
+    def reset(self):
+        pass
+
+    def advance(self):
+        return self.arm
+
+    def feedback(self, u):
+        pass
+
+
+@pytest.mark.parametrize("fast", [True, False])
+def test_a_machine_without_a_confidence_set_cannot_be_watched(fast):
+    inside = game_on(Ball(2)).inside()
+    assert simulate(inside, Single(Still), T=50, runs=1, compiled=fast).regret.shape == (1, 7)
+    with pytest.raises(ValueError, match="machine Still has no operation 'outside'"):
+        simulate(inside, Watched(Still), T=50, runs=1, compiled=fast)
+
+
 def test_rank_one_updates_stay_exact_over_many_rounds():
     X = Ball(6)
     game, _ = game_on(X).inside().game(20000, np.array([20000]), rng())
@@ -398,6 +422,7 @@ def test_the_gap_is_that_of_the_second_best_vertex():
     assert LinearUtilities(Box([-1, -1], [1, 1]), [0.2, 0.1], 0.5).gap == pytest.approx(0.2)
     assert LinearUtilities(Points(SQUARE), [0.5, 0.2]).gap == pytest.approx(0.2)
     assert LinearUtilities(Ball(2), [0.2, 0.1], 0.5).gap == 0
+    assert LinearUtilities(Points([[0.5, 0.2]]), [0.5, 0.2]).gap == np.inf
     assert "linear/linear/Ball(2)" in repr(LinearUtilities(Ball(2), [0.2, 0.1], 0.5))
 
 
