@@ -19,7 +19,7 @@ SEVERITY = {
     "typo": "typo",
 }
 
-#: Macros that are no symbols: layout, relations, arrows, named functions.
+#: Macros that are no symbols, such as layout, relations, arrows, named functions.
 PLAIN = (
     "frac tfrac dfrac sqrt big Big bigg Bigg left right quad qquad displaystyle rm text begin end "
     "le ge ne gg ll in notin subset setminus cap cup to mapsto leftarrow mid approx sim propto "

@@ -84,13 +84,15 @@ def write_table(name: str, rows: dict, about: dict) -> Path:
 
 
 def table(head, rows):
-    """A Markdown table for display, its first column to the left, numbers to the right."""
+    """A Markdown table for display: its first column and columns of words to the left."""
     from IPython.display import Markdown
 
-    line = "| {} |".format
-    rule = "|---" + "|---:" * (len(head) - 1) + "|"
-    body = [line(" | ".join(map(str, row))) for row in rows]
-    return Markdown("\n".join([line(" | ".join(head)), rule, *body]))
+    line, rows = "| {} |".format, [[str(value) for value in row] for row in rows]
+    words = [
+        any(row[i][:1].isalpha() or row[i][:1] == "`" for row in rows) for i in range(len(head))
+    ]
+    rule = ["---", *("---" if word else "---:" for word in words[1:])]
+    return Markdown("\n".join(line(" | ".join(row)) for row in (head, rule, *rows)))
 
 
 def read_table(name: str) -> dict:

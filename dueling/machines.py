@@ -13,7 +13,7 @@ import numpy as np
 from . import checks
 from .compiled import compilable
 
-#: ln t for t = 1..2^15 - 1: sooner read than computed, and the same bits.
+#: ln t for t = 1..2^15 - 1, sooner read than computed and with the same bits.
 LN = np.array([-inf, *map(log, range(1, 2**15))])
 
 

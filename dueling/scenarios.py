@@ -20,7 +20,7 @@ UTILITIES = {
 #: The three links of Section 7.
 LINKS = {"linear": links.linear, "natural": links.natural, "logit": links.logit}
 
-#: The table epsilon of Section 7 as printed, arms A..F: not antisymmetric at (B, D), 0 at (D, F).
+#: The table epsilon of Section 7 as printed, not antisymmetric at (B, D) and with a 0 at (D, F).
 YJ_PRINTED = np.array(
     [
         [0.00, 0.05, 0.05, 0.04, 0.11, 0.11],
@@ -31,7 +31,7 @@ YJ_PRINTED = np.array(
         [-0.11, -0.10, -0.06, 0.00, -0.01, 0.00],
     ]
 )
-#: How the printed table is made antisymmetric: eps(B, D) becomes .06, .05 or .04.
+#: How the printed table is made antisymmetric, by which eps(B, D) becomes .06, .05 or .04.
 YJ_REPAIRS = {
     "upper": lambda e: np.triu(e) - np.triu(e).T,
     "average": lambda e: (e - e.T) / 2,

@@ -53,11 +53,16 @@ def note_targets(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def mend_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list) -> None:
-    """Nothing; an absolute value in a docstring is not taken for a substitution."""
+    """Nothing; an absolute value in a docstring's text is not taken for a substitution."""
+    formula = None  # the indentation of the displayed formula that the line belongs to
     for i, line in enumerate(lines):
-        parts = line.split("`")  # every second one is code or mathematics
-        parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
-        lines[i] = "`".join(parts)
+        indent = len(line) - len(line.lstrip())
+        if line.lstrip().startswith(".. math::"):
+            formula = indent
+        elif formula is None or (line.strip() and indent <= formula):
+            formula, parts = None, line.split("`")  # every second one is code or mathematics
+            parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
+            lines[i] = "`".join(parts)
 
 
 def copy_mathjax(app: Sphinx) -> None:

@@ -22,6 +22,8 @@ from urllib.parse import urljoin, urlsplit
 import yaml
 from bs4 import BeautifulSoup
 from bs4.element import Tag
+from pypdf import PdfReader, PdfWriter
+from pypdf.generic import Fit
 
 sys.path.insert(0, str(Path(__file__).parent))
 import browser
@@ -30,9 +32,10 @@ from about import PDF
 from edition import Edition, edition
 
 ROOT = Path(__file__).resolve().parents[1]
+WEB_ONLY = "/status"  # the one page with dates, and a PDF has none
 DROPPED = (
     ".headerlink, .figure-files, .page-about, .toctree-wrapper, script, button, "
-    "details.hide > summary, .sd-summary-icon, .sd-summary-state-marker, .sd-summary-chevron-right"
+    ".sd-summary-icon, .sd-summary-state-marker, .sd-summary-chevron-right"
 )
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title>
@@ -44,6 +47,21 @@ PAGE = """<!doctype html>
 <script src="../html/_static/mathjax/tex-mml-chtml.js"></script>
 </head><body class="tex2jax_ignore mathjax_ignore">{front}{contents}{chapters}</body></html>
 """
+# A formula and the punctuation after it stay on one line; a short table stays on one page.
+GLUE = """() => {
+  for (const box of document.querySelectorAll('article mjx-container:not([display])')) {
+    const text = box.nextSibling;
+    const end = text?.nodeType === 3 ? text.data.match(/^[^\\s\\w]+/)?.[0].length : 0;
+    if (!end) continue;
+    text.splitText(end);
+    const line = document.createElement('span');
+    line.style.whiteSpace = 'nowrap';
+    box.replaceWith(line);
+    line.append(box, text);
+  }
+  for (const table of document.querySelectorAll('article table'))
+    if (table.rows.length <= 12) table.style.breakInside = 'avoid';
+}"""
 # What is wider than the column, a formula or a table, is made as small as it must be.
 SHRINK = """() => {
   const width = e => e.getBoundingClientRect().width;
@@ -65,6 +83,7 @@ OUTSIDE = """() => {
     .filter(e => e.getBoundingClientRect().right > edge && !e.closest('mjx-assistive-mml'))
     .map(e => `${e.closest('article').id}: ${e.tagName} ${e.textContent.trim().slice(0, 60)}`);
 }"""
+SIGNS = {r"\gamma": "γ", r"\alpha": "α", r"\Delta": "Δ", r"\delta": "δ", r"\rho": "ρ"}
 NUMBER = """numbers => {
   for (const line of document.querySelectorAll('nav.contents p:has(a)'))
     line.lastChild.textContent = numbers[line.firstChild.getAttribute('href').slice(1)] ?? '';
@@ -92,7 +111,8 @@ def order(root: Path) -> list[tuple[str, str]]:
     chapters = [
         (part.get("caption", ""), one["file"]) for part in parts for one in part["chapters"]
     ]
-    return [("", toc["root"]), *chapters]
+    pages = [("", toc["root"]), *chapters]
+    return [(part, page) for part, page in pages if not page.endswith(WEB_ONLY)]
 
 
 def chapter(html: Path, part: str, page: str) -> Chapter:
@@ -101,10 +121,11 @@ def chapter(html: Path, part: str, page: str) -> Chapter:
     article = BeautifulSoup(text, "html.parser").select_one("article.bd-article")
     for extra in article.select(DROPPED):
         extra.decompose()
-    if page.endswith("/status"):  # the one page with dates, and a PDF has none
-        article.table.decompose()
     for fold in article.find_all("details"):
         fold["open"] = ""
+    for code in article.select("details.hide"):  # folded code has no title of its own
+        code.name = "div"
+        code.summary.decompose()
     for element in article.find_all(True):
         if element.get("id"):
             element["id"] = f"{page}.html#{element['id']}"
@@ -118,7 +139,7 @@ def relink(element: Tag, page: str) -> None:
     link = element.get("href")
     if link and not urlsplit(link).scheme:
         to = urljoin(f"{page}.html", link)
-        if to.split("#")[0].endswith(".html"):
+        if to.split("#")[0].removesuffix(WEB_ONLY + ".html").endswith(".html"):
             element["href"] = f"#{to}"
         else:
             del element["href"]  # a file that the PDF does not carry
@@ -142,7 +163,7 @@ def contents(chapters: list[Chapter]) -> str:
 
 def entry(kind: str, target: str, title: str) -> str:
     """One line of the contents."""
-    return f'<p class="{kind}"><a href="#{target}">{title}</a><span></span></p>'
+    return f'<p class="{kind}"><a href="#{target}"><span>{title}</span></a><span></span></p>'
 
 
 def front(about: Edition, profile: str) -> str:
@@ -181,7 +202,7 @@ def faces() -> str:
 
 
 def running(chapters: list[Chapter]) -> str:
-    """The running head: each chapter's pages carry its title, its first page does not."""
+    """The running head: each chapter's pages carry its title."""
     rules = []
     for i, one in enumerate(chapters):
         title = one.title.replace("\\", "").replace('"', "'")
@@ -218,12 +239,13 @@ def document(root: Path, chapters: list[Chapter]) -> str:
 
 
 def printed(tab: Any, source: Path, target: Path) -> dict[str, int]:
-    """The page of each heading; the document is a PDF with tags and an outline."""
-    kind = {"prefer_css_page_size": True, "print_background": True, "outline": True, "tagged": True}
+    """The page of each heading; the document is a PDF with tags."""
+    kind = {"prefer_css_page_size": True, "print_background": True, "tagged": True}
     tab.goto(source.as_uri())
     tab.emulate_media(media="print")
     tab.evaluate("MathJax.startup.promise.then(() => true)")
     tab.evaluate("document.fonts.ready.then(() => true)")
+    tab.evaluate(GLUE)
     tab.evaluate(SHRINK)
     if outside := tab.evaluate(OUTSIDE):
         raise execute.Refusal("\n".join(["Wider than the column:", *outside[:20]]))
@@ -236,8 +258,6 @@ def printed(tab: Any, source: Path, target: Path) -> dict[str, int]:
 
 def pages_of(path: Path) -> dict[str, int]:
     """The page on which each target of the contents begins."""
-    from pypdf import PdfReader
-
     reader = PdfReader(path)
     found = {}
     for name, target in reader.named_destinations.items():
@@ -245,11 +265,36 @@ def pages_of(path: Path) -> dict[str, int]:
     return found
 
 
-def finish(path: Path, about: Edition) -> None:
-    """Nothing; the PDF names the book, and no date."""
-    from pypdf import PdfWriter
+def words(heading: Tag) -> str:
+    """A heading's text for the outline, which knows no formulas."""
+    text = " ".join(heading.get_text().replace(r"\(", "").replace(r"\)", "").split())
+    for macro, sign in SIGNS.items():
+        text = text.replace(macro, sign)
+    if "\\" in text:
+        raise execute.Refusal(f"The outline cannot show the heading {text!r}: see SIGNS.")
+    return text
 
+
+def outline(writer: Any, chapters: list[Chapter]) -> None:
+    """Nothing; the PDF's outline has the chapters and their sections."""
+    places = writer.named_destinations
+
+    def item(target: str, heading: Tag, parent: Any = None) -> Any:
+        place = places[f"/{target}"]
+        page = writer.get_destination_page_number(place)
+        return writer.add_outline_item(words(heading), page, parent, fit=Fit.xyz(None, place.top))
+
+    for one in chapters:
+        top = item(one.article["id"], one.article.h1)
+        for heading in one.article.find_all("h2"):
+            item(heading.find_parent("section")["id"], heading, top)
+
+
+def finish(path: Path, about: Edition, chapters: list[Chapter]) -> None:
+    """Nothing; the PDF has an outline, names the book, and no date."""
     writer = PdfWriter(clone_from=path)
+    writer.pdf_header = "%PDF-1.7"  # it has tags
+    outline(writer, chapters)
     facts = {"Title": about.title, "Author": ", ".join(about.authors), "Creator": about.commit}
     writer.metadata = {f"/{name}": value for name, value in facts.items()}
     writer.write(path)
@@ -269,7 +314,7 @@ def main(argv: list[str] | None = None) -> int:
         tab = chromium.new_page(viewport={"width": 627, "height": 900})
         tab.set_default_timeout(900_000)  # thousands of formulas are set
         numbers = printed(tab, source, target)
-    finish(target, edition(root))
+    finish(target, edition(root), chapters)
     target.replace(html / PDF)
     print(f"wrote {(html / PDF).relative_to(root)}, {max(numbers.values())} pages")
     return 0
