@@ -155,18 +155,36 @@ def test_differences_are_named():
     assert found == ["x: c is missing", "x: d is new", "x: b differs"]
 
 
-@pytest.mark.parametrize(("values", "far"), [("10,12", False), ("10.1,12", False), ("11,13", True)])
-def test_elsewhere_columns_may_differ_a_little(tmp_path, values, far):
-    def column(text):
-        (tmp_path / "t.csv").write_text("name,x\na," + text.replace(",", "\nb,") + "\n")
-        return {"t.csv": compare.columns(tmp_path / "t.csv")}
+def table(build, values, runs=None):
+    """The columns of a build with one table of two numbers."""
+    file = build / "results" / "t.csv"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("name,x\na," + values.replace(",", "\nb,") + "\n")
+    file.with_suffix(".json").write_text(json.dumps({"runs": runs} if runs else {}))
+    return compare.tables(build)
 
-    assert bool(compare.far(column("10,12"), column(values))) == far
+
+@pytest.mark.parametrize(
+    ("values", "runs", "far"),
+    [
+        ("10,12", None, False),
+        ("10.1,12", None, False),
+        ("11,13", None, True),
+        ("11,13", 400, True),  # half the range
+        ("11,13", 4, False),
+        ("11.1,13.1", 4, True),
+        ("30,40", 1, False),  # one run elsewhere is another run
+    ],
+)
+def test_elsewhere_columns_may_differ_as_their_runs_allow(tmp_path, values, runs, far):
+    known = table(tmp_path, "10,12", runs)
+    assert bool(compare.far(known, table(tmp_path, values, runs))) == far
 
 
-def test_elsewhere_a_missing_number_is_a_difference(tmp_path):
-    known = {"t.csv": {"x": [2, 1.0, 0.0, 2.0]}}
-    assert compare.far(known, {}) and compare.far(known, {"t.csv": {"x": [1, 1.0, 0.0, 2.0]}})
+@pytest.mark.parametrize("runs", [None, 1])
+def test_elsewhere_a_missing_number_is_a_difference(tmp_path, runs):
+    known = table(tmp_path, "10,12", runs)
+    assert compare.far(known, {}) and compare.far(known, table(tmp_path, "11", runs))
 
 
 def test_a_build_against_the_manifest(tmp_path, monkeypatch):

@@ -312,6 +312,32 @@ def test_runs_at_the_root_with_its_own_python(root, monkeypatch):
     assert "".join(shown) == f"True {sys.prefix}\n"
 
 
+@pytest.mark.parametrize(
+    ("found", "disabled"),
+    [
+        (["X86_V3"], ""),
+        (["X86_V3", "X86_V4", "AVX512_ICL"], "X86_V4 AVX512_ICL"),
+        (["ASIMD"], None),
+    ],
+)
+def test_newer_processors_round_as_older_ones(monkeypatch, found, disabled):
+    monkeypatch.setattr(execute, "vectors", lambda: found)
+    told = execute.kernel_environment("full")
+    assert told["OPENBLAS_NUM_THREADS"] == "1"
+    assert execute.arithmetic().get("NPY_DISABLE_CPU_FEATURES") == disabled
+    assert ("OPENBLAS_CORETYPE" in execute.arithmetic()) == (disabled is not None)
+
+
+def test_a_kernel_uses_the_common_vector_extensions_alone():
+    if execute.COMMON not in execute.vectors():
+        pytest.skip("not an x86-64-v3 processor: NumPy is taken as it is")
+    ask = "import sys; sys.path.insert(0, 'tools'); import execute; print(*execute.vectors())"
+    command = [sys.executable, "-W", "error", "-c", ask]
+    environment = execute.kernel_environment("full")
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
+    assert done.stdout.split() == [execute.COMMON], done.stderr
+
+
 def test_failure_is_shown_and_the_last_good_output_stays(root, capsys):
     assert run(root) == 0
     good = outputs(root).read_bytes()

@@ -8,7 +8,8 @@ python tools/compare.py --only results  the same, results alone: prose may have 
 The status page holds dates and is left out. Checksums are blind to the commit (tools/sums.py).
 On the platform and lock of the manifest every checksum must agree. Elsewhere the last bit of a
 logarithm may differ and with it a simulated run; there, each numeric column of each table must
-agree with the manifest's mean within TOLERANCE of its spread or, if constant, of its value.
+agree with the manifest's mean within TOLERANCE of its spread or, if constant, of its value. A table
+of few runs is another sample there: within 1/sqrt(runs), and a table of one run is left out.
 """
 
 from __future__ import annotations
@@ -23,10 +24,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).parent))
 from edition import edition
+from execute import COMMON, vectors
 from sums import sums
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,7 +48,7 @@ def place(root: Path) -> dict[str, str]:
         "machine": f"{platform.system()} {platform.machine()}",
         "libc": " ".join(platform.libc_ver()),
         "numpy": version("numpy"),
-        "vectors": " ".join(np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])),
+        "vectors": COMMON if COMMON in (found := vectors()) else " ".join(found),
     }
 
 
@@ -79,11 +79,19 @@ def numbers(texts: list[str]) -> list[float]:
         return []
 
 
-def tables(build: Path) -> dict[str, dict[str, list[float]]]:
-    """The numeric columns of all tables of a build."""
+def tolerance(path: Path) -> float:
+    """How far a column's mean may be from the manifest's, in units of the column's range."""
+    about = path.with_suffix(".json")
+    runs = json.loads(about.read_text(encoding="utf-8")).get("runs") if about.exists() else None
+    return max(TOLERANCE, runs**-0.5) if runs else TOLERANCE
+
+
+def tables(build: Path) -> dict[str, dict[str, Any]]:
+    """The numeric columns of all tables of a build, each table with its tolerance."""
     folder = build / KINDS["results"]
     return {
-        path.relative_to(folder).as_posix(): columns(path) for path in sorted(folder.rglob("*.csv"))
+        path.relative_to(folder).as_posix(): {"within": tolerance(path), "of": columns(path)}
+        for path in sorted(folder.rglob("*.csv"))
     }
 
 
@@ -116,12 +124,12 @@ def far(wanted: dict[str, Any], found: dict[str, Any]) -> Differences:
     """Columns whose mean is further from the manifest's than the tolerance allows."""
     lines = []
     for table, known in wanted.items():
-        for name, (count, mean, low, high) in known.items():
-            now = found.get(table, {}).get(name)
+        for name, (count, mean, low, high) in known["of"].items():
+            now = found.get(table, {"of": {}})["of"].get(name)
             scale = (high - low) or abs(mean) or 1.0
             if now is None or now[0] != count:
                 lines.append(f"columns: {table}, {name}: {count} numbers expected, {now} found")
-            elif abs(now[1] - mean) > TOLERANCE * scale:
+            elif known["within"] < 1 and abs(now[1] - mean) > known["within"] * scale:
                 lines.append(f"columns: {table}, {name}: mean {now[1]:g}, expected {mean:g}")
     return lines
 
@@ -131,7 +139,7 @@ def against(known: dict[str, Any], root: Path, kinds: list[str]) -> tuple[Differ
     here = place(root)
     other = [key for key in here if here[key] != known["place"][key]]
     if other:
-        rule = f"each column within {TOLERANCE:.0%} of its range (another {', '.join(other)})"
+        rule = f"each column within its tolerance (another {', '.join(other)})"
         return far(known["columns"], tables(root / "_build")), rule, len(known["columns"])
     found = built(root / "_build")
     lines = [line for kind in kinds for line in differing(known["sums"][kind], found[kind], kind)]

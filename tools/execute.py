@@ -45,6 +45,7 @@ KERNEL = [  # each figure as picture and as vectors, neither of them dated
     "--InlineBackend.print_figure_kwargs={'bbox_inches': 'tight', 'metadata': {'Date': None}}",
 ]
 STYLE = Path(__file__).with_name("matplotlibrc")
+COMMON = "X86_V3"  # NumPy's name for what x86 processors have since Haswell; newer ones have more
 
 
 class Refusal(Exception):
@@ -181,7 +182,7 @@ def fingerprint(root: Path, name: str, parameters: Parameters) -> str:
         "cells": cells,
         "parameters": dict(parameters.get(name, {})),
         "needs": {other: fingerprint(root, other, parameters) for other in needs(root, name)},
-        "kernel": KERNEL,
+        "kernel": [*KERNEL, COMMON],
         "style": read(STYLE),
         "files": {file.relative_to(root).as_posix(): digest(file.read_bytes()) for file in files},
     }
@@ -292,12 +293,29 @@ def kernel_environment(profile: str) -> dict[str, str]:
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "PYTHONHASHSEED": "0",
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        **arithmetic(),
     }
     environment = os.environ | own
     if not any((home / "matplotlib").glob("fontlist*")):  # or the first figure speaks of fonts
         warm_up = [sys.executable, "-c", "import matplotlib.font_manager"]
         subprocess.run(warm_up, env=environment, capture_output=True, check=False)
     return environment
+
+
+def vectors() -> list[str]:
+    """The vector extensions of this processor that NumPy knows how to use."""
+    import numpy as np
+
+    return np.show_config(mode="dicts")["SIMD Extensions"].get("found", [])
+
+
+def arithmetic() -> dict[str, str]:
+    """The environment in which NumPy rounds alike on every x86-64-v3 processor and core count."""
+    alike = {"OPENBLAS_NUM_THREADS": "1"}
+    if COMMON in (found := vectors()):
+        newer = " ".join(name for name in found if name != COMMON)
+        alike |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": newer}
+    return alike
 
 
 @contextmanager
