@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable
 from operator import index
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,10 @@ class Algorithm:
                     f"a machine has {', '.join(OPERATIONS)}."
                 )
         return machine
+
+    def settings(self) -> dict:
+        """The parameters, with the machine's defaults for those that are not given."""
+        return defaults(self.machine) | self.parameters
 
     def parts(self, game) -> tuple:
         """The objects that the text is given, before the game itself."""
@@ -125,11 +130,17 @@ def check_machine(machine: Callable, parameters: dict) -> None:
         raise ValueError(f"machine cannot be made by {call}: {error}.") from None
 
 
+def defaults(machine: Callable | None) -> dict:
+    """The default parameters of a machine."""
+    known = inspect.signature(machine).parameters if machine else {}
+    return {name: p.default for name, p in known.items() if p.default is not p.empty}
+
+
 def _called(machine: Callable) -> str:
     return getattr(machine, "__name__", str(machine))
 
 
-def number(value) -> str:
+def number(value: Any) -> str:
     """A parameter in a name: all digits of a float that matter, 3 for 3.0."""
     return repr(float(value)).removesuffix(".0") if isinstance(value, float) else str(value)
 

@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from . import book
 
@@ -36,7 +37,7 @@ _PIECE = re.compile(
 )
 
 
-def data(name: str):
+def data(name: str) -> Any:
     """The content of ``book/back/<name>.yml``."""
     import yaml
 
@@ -123,7 +124,7 @@ def place(label: str) -> str:
     return f"{{{role}}}`{label}`"
 
 
-def table(head: Iterable[str], rows: Iterable[Iterable[str]]):
+def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> Any:
     """A table for display, whose cells are MyST text: formulas, references."""
     from IPython.display import Markdown
 

@@ -48,7 +48,7 @@ def interleaved_filter(c, game):
 
 def beat_the_mean(c, game):
     """Arms duel random opponents of the working set; the worst leaves once intervals part."""
-    K, L, scale = game.K, log(1 / c.delta), c.scale * c.gamma**2
+    K, L, scale = game.K, log(1 / c.delta), c.scale * (c.gamma * c.gamma)
     W, size = np.ones(K, np.bool_), K
     wins, n = np.zeros((K, K)), np.zeros((K, K))  # of arm b against each opponent
     w, m, mean = np.zeros(K), np.zeros(K), np.full(K, 0.5)  # over the opponents still in W

@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import re
+from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -83,7 +85,7 @@ def write_table(name: str, rows: dict, about: dict) -> Path:
     return write_result(f"{name}.csv", "\n".join(lines) + "\n")
 
 
-def table(head, rows):
+def table(head: Sequence[str], rows: Iterable[Iterable]) -> Any:
     """A Markdown table for display: its first column and columns of words to the left."""
     from IPython.display import Markdown
 
@@ -117,7 +119,9 @@ def source() -> str:
     return hashlib.sha256(b"".join(f.read_bytes() for f in files if f.exists())).hexdigest()
 
 
-def stored(folder: str, scenario, algorithm, keep=("regret",), **settings) -> Result:
+def stored(
+    folder: str, scenario: Any, algorithm: Any, keep: Sequence[str] = ("regret",), **settings
+) -> Result:
     """``simulate(scenario, algorithm, **settings)``, read from its file where that is still good.
 
     So an interrupted notebook continues where it stopped, and a figure is redrawn without any
@@ -125,9 +129,11 @@ def stored(folder: str, scenario, algorithm, keep=("regret",), **settings) -> Re
     package's text are the same. The algorithm is known by its name, which says nothing of the text
     of a reader's own machine: :func:`dueling.simulate` runs those.
     """
-    for machine in (getattr(algorithm, part, None) for part in ("machine", "right")):
-        if _foreign(machine):
-            raise ValueError(f"algorithm is {algorithm}; stored keeps the package's machines only.")
+    kind = algorithm if isinstance(algorithm, str) else type(algorithm)
+    for part in (kind, *(getattr(algorithm, name, None) for name in ("machine", "right"))):
+        if _foreign(part):
+            own = "stored keeps the package's own algorithms and machines only"
+            raise ValueError(f"algorithm is {algorithm}; {own}.")
     given = [_known(thing) for thing in (scenario, algorithm)]
     free = ("workers", "chunk", "progress")  # these do not change a result
     asked = {k: np.asarray(v).tolist() for k, v in settings.items() if k not in free}
@@ -172,10 +178,11 @@ def style() -> None:
     )
 
 
-def _foreign(machine) -> bool:
-    """Whether a machine comes from outside of the package."""
-    made = getattr(machine, "func", machine)  # what functools.partial holds
-    return made is not None and made.__module__.partition(".")[0] != __package__
+def _foreign(part) -> bool:
+    """Whether an algorithm or a machine comes from outside of the package."""
+    made = getattr(part, "func", part)  # what functools.partial holds
+    named = made is None or isinstance(made, str)
+    return not named and made.__module__.partition(".")[0] != __package__
 
 
 def _known(thing) -> list:

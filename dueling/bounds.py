@@ -11,10 +11,11 @@ A bound minimised over eps is valid for each eps, hence for any grid of them.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import rel_entr
 
 from . import checks
@@ -29,7 +30,7 @@ NOISE = 1e-12
 # UCB: Lemma A, pull counts of an arm with gap g
 
 
-def excess_A1(nu, g: float, T: float, alpha: float) -> Any:
+def excess_A1(nu: ArrayLike, g: float, T: float, alpha: float) -> Any:
     r"""Lemma A1: a bound on :math:`\mathbb E(N_i(T)-\nu)_+`, for whole nu.
 
     .. math:: \frac2\alpha\nu^{-\alpha}, \qquad \nu\ge\max(1,\,2\beta\ln T/g^2); \text{ else inf}.
@@ -39,7 +40,7 @@ def excess_A1(nu, g: float, T: float, alpha: float) -> Any:
     return np.where(nu >= 2 * (alpha + 2) * np.log(T) / g**2, 2 / alpha * nu**-alpha, np.inf)[()]
 
 
-def excess_A2(nu, eps, g: float, T: float, alpha: float) -> Any:
+def excess_A2(nu: ArrayLike, eps: ArrayLike, g: float, T: float, alpha: float) -> Any:
     r"""Lemma A2: a bound on :math:`\mathbb E(N_i(T)-\nu)_+`, for whole nu and 0 < eps < 1.
 
     .. math:: \frac1\alpha\nu^{-\alpha}+\frac{e^{-2\nu\varepsilon^2g^2}}{1-e^{-2\varepsilon^2g^2}},
@@ -51,13 +52,13 @@ def excess_A2(nu, eps, g: float, T: float, alpha: float) -> Any:
     return np.where(enough, _excess(nu, eps, g, alpha), np.inf)[()]
 
 
-def pulls_A3(g: float, n, alpha: float) -> Any:
+def pulls_A3(g: float, n: ArrayLike, alpha: float) -> Any:
     r"""Lemma A3: a bound on :math:`\mathbb E N_i(n)`, :math:`2\beta\ln n/g^2+1+2/\alpha`."""
     _check(g=g, n=n, alpha=alpha)
     return 2 * (alpha + 2) * np.log(n) / g**2 + 1 + 2 / alpha
 
 
-def pulls_sharp(g: float, n, alpha: float, eps=EPS) -> Any:
+def pulls_sharp(g: float, n: ArrayLike, alpha: float, eps: ArrayLike = EPS) -> Any:
     r"""Lemma A2, minimised over eps: a bound :math:`A(g,n)` on :math:`\mathbb E N_i(n)`.
 
     .. math:: A(g,n)=\min\Big\{n,\ \nu+\frac1\alpha\nu^{-\alpha}
@@ -83,7 +84,7 @@ def _excess(nu, eps, g, alpha: float) -> np.ndarray:
 # UCB: Lemma B, the tail of a pull count
 
 
-def tail_B1(s, g: float, T: float, alpha: float) -> Any:
+def tail_B1(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
     r"""Lemma B1: a bound on :math:`\Pr[N_i(T)\ge s]`.
 
     .. math:: \frac2\alpha(s-1)^{-\alpha}, \qquad s\ge1+2\beta\ln T/g^2; \text{ else } 1.
@@ -94,7 +95,7 @@ def tail_B1(s, g: float, T: float, alpha: float) -> Any:
     return np.where(said, 2 / alpha * np.maximum(n, 1) ** -alpha, 1.0)[()]
 
 
-def tail_B2(s, g: float, T: float, alpha: float) -> Any:
+def tail_B2(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
     r"""Lemma B2: a bound on :math:`\Pr[N_i(T)\ge s]`, with no threshold.
 
     .. math:: \frac1\alpha(s-1)^{-\alpha}+\exp\Big(-\big[\sqrt{2(s-1)}\,g-\sqrt{\beta\ln T}\big]_+^2
@@ -107,7 +108,7 @@ def tail_B2(s, g: float, T: float, alpha: float) -> Any:
     return np.where(n >= 1, m**-alpha / alpha + np.exp(-(lead**2)), 1.0)[()]
 
 
-def tail_printed(s, g: float, T: float, alpha: float) -> Any:
+def tail_printed(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
     r"""Lemma 2.2 as printed: :math:`\frac2\alpha(s/2)^{-\alpha}` for :math:`s\ge4\alpha\ln T/g^2`.
 
     True exactly for alpha >= (2 + sqrt 2)/4, about 0.854; below, it fails for suitable T and g.
@@ -120,20 +121,20 @@ def tail_printed(s, g: float, T: float, alpha: float) -> Any:
 # UCB: regret of one cardinal bandit with means mu
 
 
-def ucb(mu, T, alpha: float) -> Any:
+def ucb(mu: ArrayLike, T: ArrayLike, alpha: float) -> Any:
     r"""Lemma A3 summed: regret of UCB, :math:`2\beta H\ln T+(1+\frac2\alpha)\sum_y\Delta_y`."""
     _check(T=T, alpha=alpha)
     Delta = _suboptimal(mu)
     return 2 * (alpha + 2) * np.sum(1 / Delta) * np.log(T) + (1 + 2 / alpha) * Delta.sum()
 
 
-def ucb_sharp(mu, T: float, alpha: float, eps=EPS) -> float:
+def ucb_sharp(mu: ArrayLike, T: float, alpha: float, eps: ArrayLike = EPS) -> float:
     r"""Lemma A2 summed: regret of UCB, :math:`\min(T\Delta_{\max},\sum_y\Delta_yA(\Delta_y,T))`."""
     _check(T=T, alpha=alpha)
     return _machine(_suboptimal(mu), T, lambda g, n: pulls_sharp(g, n, alpha, eps))
 
 
-def ucb_printed(mu, T, alpha: float) -> Any:
+def ucb_printed(mu: ArrayLike, T: ArrayLike, alpha: float) -> Any:
     r"""Lemma 2.2 as printed: regret of UCB, :math:`2\beta H\ln T+K\frac{\alpha+2}\alpha`."""
     _check(T=T, alpha=alpha)
     H = np.sum(1 / _suboptimal(mu))
@@ -163,6 +164,7 @@ def doubler(B: Callable[[int], float], T: int, first: float = 1.0) -> float:
     `B(0) = 0`, and `B` is valid for the gaps :math:`\Delta_y/2` that the machine sees, whatever the
     left player; `first` is :math:`\Delta_{x_1}`, the gap of the first list, at most 1.
     """
+    _check(first=first)
     k, Z = epochs(T)
     full = 3 * sum(B(2**i) for i in range(1, k))
     return first + full + (1 + Z / 2**k) * B(2**k) + B(Z)
@@ -173,6 +175,8 @@ def doubler_log(c: float, a: float, T: int, first: float = 1.0) -> float:
 
     .. math:: \Delta_{x_1}+3c\Big(\frac{k^{a+1}}{a+1}+k^a\Big)+c(k+1)^a
     """
+    _check_log(c, a)
+    _check(first=first)
     k, _ = epochs(T)
     return first + 3 * c * (k ** (a + 1) / (a + 1) + k**a) + c * (k + 1) ** a
 
@@ -182,7 +186,7 @@ def doubler_growth(B: Callable[[int], float], a: float, T: int, first: float = 1
 
     .. math:: \Delta_{x_1}+\Big(1+\frac3{1-2^{-a}}\Big)B(T)
     """
-    _check(a=a)
+    _check(a=a, first=first)
     return first + (1 + 3 / (1 - 2**-a)) * B(_rounds(T))
 
 
@@ -191,11 +195,11 @@ def doubler_power(c: float, a: float, T: int, first: float = 1.0) -> float:
 
     .. math:: \Delta_{x_1}+c\Big[\frac3{2^a-1}(T+2)^a+T^a\Big]
     """
-    _check(a=a)
+    _check(c=c, a=a, first=first)
     return first + c * (3 / (2**a - 1) * (_rounds(T) + 2) ** a + T**a)
 
 
-def doubler_machine(mu, alpha: float) -> Callable[[int], float]:
+def doubler_machine(mu: ArrayLike, alpha: float) -> Callable[[int], float]:
     r"""Lemma A3 inside an epoch: the function B of one UCB machine.
 
     .. math:: B(n)=\min\Big(\frac n2\Delta_{\max},\ \sum_y\frac{\Delta_y}2\Big[
@@ -206,7 +210,9 @@ def doubler_machine(mu, alpha: float) -> Callable[[int], float]:
     return lambda n: _machine(g, n, lambda g, n: pulls_A3(g, n, alpha))
 
 
-def doubler_machine_sharp(mu, alpha: float, eps=EPS) -> Callable[[int], float]:
+def doubler_machine_sharp(
+    mu: ArrayLike, alpha: float, eps: ArrayLike = EPS
+) -> Callable[[int], float]:
     r"""Lemma A2 inside an epoch: the function B of one UCB machine.
 
     .. math:: B(n)=\min\Big(\frac n2\Delta_{\max},\
@@ -217,17 +223,19 @@ def doubler_machine_sharp(mu, alpha: float, eps=EPS) -> Callable[[int], float]:
     return lambda n: _machine(g, n, lambda g, n: pulls_sharp(g, n, alpha, eps))
 
 
-def doubler_ucb(mu, T: int, alpha: float, x1: int | None = None) -> float:
+def doubler_ucb(mu: ArrayLike, T: int, alpha: float, x1: int | None = None) -> float:
     """Theorem D with Lemma A3: regret of Doubler with UCB machines, first list {x1}."""
     return doubler(doubler_machine(mu, alpha), T, _first(_Delta(mu), x1))
 
 
-def doubler_ucb_sharp(mu, T: int, alpha: float, x1: int | None = None, eps=EPS) -> float:
+def doubler_ucb_sharp(
+    mu: ArrayLike, T: int, alpha: float, x1: int | None = None, eps: ArrayLike = EPS
+) -> float:
     """Theorem D with Lemma A2: regret of Doubler with UCB machines, first list {x1}."""
     return doubler(doubler_machine_sharp(mu, alpha, eps), T, _first(_Delta(mu), x1))
 
 
-def doubler_ucb_closed(mu, T: int, alpha: float) -> float:
+def doubler_ucb_closed(mu: ArrayLike, T: int, alpha: float) -> float:
     r"""The corrected Corollary 3.3: regret of Doubler with UCB machines, in closed form.
 
     .. math:: 1+6\ln2\,\beta H\,k(k+1)+\frac{3k}2\Big(1+\frac2\alpha\Big)\sum_y\Delta_y+B(Z),\qquad
@@ -254,18 +262,19 @@ def doubler_log_printed(c: float, a: float, T: int) -> float:
 
     False for a < 3/2: the leading constant is :math:`3c/(a+1)`.
     """
+    _check_log(c, a)
     return 2 * c * a / (a + 1) * math.log2(_rounds(T)) ** (a + 1)
 
 
 # MultiSBM: Theorem M, linear link
 
 
-def multisbm(mu, T: float, alpha: float, x1: int | None = None) -> float:
+def multisbm(mu: ArrayLike, T: float, alpha: float, x1: int | None = None) -> float:
     r"""Theorem M: regret of MultiSBM with UCB machines, K arms of which M are optimal.
 
-    .. math:: \tfrac12\Delta_{x_1}+8\beta H\Big(M\ln T+\sum_x\ln m_x\Big)
-        +K\Big(1+\frac2\alpha\Big)\sum_y\Delta_y+\frac{2K}\alpha\sum_x\nu_x^{-\alpha},\qquad
-        \nu_x=\Big\lceil\frac{8\beta\ln T}{\Delta_x^2}\Big\rceil,\quad m_x=1+K\nu_x.
+    .. math:: &\tfrac12\Delta_{x_1}+8\beta H\Big(M\ln T+\sum_x\ln m_x\Big)
+        +K\Big(1+\frac2\alpha\Big)\sum_y\Delta_y+\frac{2K}\alpha\sum_x\nu_x^{-\alpha},\\
+        &\nu_x=\Big\lceil\frac{8\beta\ln T}{\Delta_x^2}\Big\rceil,\quad m_x=1+K\nu_x.
     """
     _check(T=T, alpha=alpha)
     K, Delta = len(mu), _suboptimal(mu)
@@ -276,12 +285,15 @@ def multisbm(mu, T: float, alpha: float, x1: int | None = None) -> float:
     return float(_first(_Delta(mu), x1) / 2 + lead + rest)
 
 
-def multisbm_sharp(mu, T: float, alpha: float, x1: int | None = None, eps=EPS) -> float:
+def multisbm_sharp(
+    mu: ArrayLike, T: float, alpha: float, x1: int | None = None, eps: ArrayLike = EPS
+) -> float:
     r"""Theorem M, sharp form: :func:`multisbm_gaps_sharp` with gaps :math:`\Delta_y/2`.
 
-    .. math:: \tfrac12\Delta_{x_1}+M\sum_y\Delta_yA(\tfrac{\Delta_y}2,T)+\sum_x\Big[
+    .. math:: &\tfrac12\Delta_{x_1}+M\sum_y\Delta_yA(\tfrac{\Delta_y}2,T)+\sum_x\Big[
         \min\big(\Delta_{\max}m_x,\sum_y\Delta_yA(\tfrac{\Delta_y}2,m_x)\big)
-        +\Delta_{\max}K\,e(\tfrac{\Delta_x}2,\nu_x)\Big],\qquad m_x=\min(T,1+K\nu_x).
+        +\Delta_{\max}K\,e(\tfrac{\Delta_x}2,\nu_x)\Big],\\
+        &m_x=\min(T,1+K\nu_x).
     """
     Delta = _Delta(mu)
     return multisbm_gaps_sharp(np.tile(Delta / 2, (len(mu), 1)), Delta, T, alpha, x1, eps)
@@ -290,13 +302,16 @@ def multisbm_sharp(mu, T: float, alpha: float, x1: int | None = None, eps=EPS) -
 # MultiSBM: Theorem D.1, any preference table
 
 
-def multisbm_gamma(D, w, gamma: float, T: float, alpha: float, x1: int | None = None) -> float:
+def multisbm_gamma(
+    D: ArrayLike, w: ArrayLike, gamma: float, T: float, alpha: float, x1: int | None = None
+) -> float:
     r"""Theorem D.1: regret of MultiSBM under the extended triangle inequality with gamma.
 
-    .. math:: \tfrac12w_{x_1}+2\beta\ln T\sum_y\frac{w_y}{D_y^2}
-        +2\beta\gamma^2\sum_x\ln m_x\sum_y\frac{w_y}{D_y^2}+K\Big(1+\frac2\alpha\Big)\sum_yw_y
-        +w_{\max}\frac{2K}\alpha\sum_x\nu_x^{-\alpha},\qquad
-        \nu_x=\Big\lceil\frac{2\beta\gamma^2\ln T}{D_x^2}\Big\rceil,\quad m_x=1+K\nu_x.
+    .. math:: &\tfrac12w_{x_1}+2\beta\ln T\sum_y\frac{w_y}{D_y^2}
+        +2\beta\gamma^2\sum_x\ln m_x\sum_y\frac{w_y}{D_y^2}\\
+        &\quad+K\Big(1+\frac2\alpha\Big)\sum_yw_y
+        +w_{\max}\frac{2K}\alpha\sum_x\nu_x^{-\alpha},\\
+        &\nu_x=\Big\lceil\frac{2\beta\gamma^2\ln T}{D_x^2}\Big\rceil,\quad m_x=1+K\nu_x.
 
     `D[y]` is Pr[x* beats y] - 1/2 and a round costs :math:`\frac12(w_{x_t}+w_{y_t})`.
     """
@@ -308,12 +323,14 @@ def multisbm_gamma(D, w, gamma: float, T: float, alpha: float, x1: int | None = 
     return _multisbm_A3(G, w, T, alpha, x1, np.tile(nu, (len(D), 1)))
 
 
-def multisbm_gaps(G, w, T: float, alpha: float, x1: int | None = None) -> float:
+def multisbm_gaps(
+    G: ArrayLike, w: ArrayLike, T: float, alpha: float, x1: int | None = None
+) -> float:
     r"""Theorem D.1 from the gap matrix: regret of MultiSBM; needs no gamma.
 
-    .. math:: \tfrac12w_{x_1}+\sum_{x:w_x=0}\sum_yw_yA_3(G_{xy},T)+\sum_{x:w_x>0}\Big[\sum_yw_y
-        A_3(G_{xy},m_x)+w_{\max}\frac2\alpha\sum_z\nu_{zx}^{-\alpha}\Big],\qquad
-        \nu_{zx}=\Big\lceil\frac{2\beta\ln T}{G_{zx}^2}\Big\rceil,\quad m_x=1+\sum_z\nu_{zx}.
+    .. math:: &\tfrac12w_{x_1}+\sum_{x:w_x=0}\sum_yw_yA_3(G_{xy},T)+\sum_{x:w_x>0}\Big[\sum_yw_y
+        A_3(G_{xy},m_x)+w_{\max}\frac2\alpha\sum_z\nu_{zx}^{-\alpha}\Big],\\
+        &\nu_{zx}=\Big\lceil\frac{2\beta\ln T}{G_{zx}^2}\Big\rceil,\quad m_x=1+\sum_z\nu_{zx}.
 
     `G[x, y]` is the gap of arm y inside machine :math:`S_x` (:func:`gap_matrix`), positive
     wherever :math:`w_y>0`; :math:`A_3` is :func:`pulls_A3`.
@@ -324,7 +341,9 @@ def multisbm_gaps(G, w, T: float, alpha: float, x1: int | None = None) -> float:
     return _multisbm_A3(G, w, T, alpha, x1, nu)
 
 
-def multisbm_gaps_sharp(G, w, T: float, alpha: float, x1: int | None = None, eps=EPS) -> float:
+def multisbm_gaps_sharp(
+    G: ArrayLike, w: ArrayLike, T: float, alpha: float, x1: int | None = None, eps: ArrayLike = EPS
+) -> float:
     r"""Theorem D.1 from the gap matrix with Lemma A2: regret of MultiSBM, minimised over eps.
 
     .. math:: \tfrac12w_{x_1}+\sum_{x:w_x=0}\sum_yw_yA(G_{xy},T)+\sum_{x:w_x>0}\Big[
@@ -361,7 +380,7 @@ def _multisbm_A3(G, w, T: float, alpha: float, x1: int | None, nu: np.ndarray) -
 # Preference tables: P[x, y] = Pr[the right arm y is chosen against the left arm x]
 
 
-def condorcet(P) -> int | None:
+def condorcet(P: ArrayLike) -> int | None:
     """The arm that beats every other with probability above 1/2, or None."""
     P = _square(P)
     beats = (P - 0.5 > NOISE) | np.eye(len(P), dtype=bool)
@@ -369,7 +388,7 @@ def condorcet(P) -> int | None:
     return int(winners[0]) if len(winners) else None
 
 
-def gap_matrix(P, star: int | None = None) -> np.ndarray:
+def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
     r"""G[x, y], the gap of arm y inside machine :math:`S_x`: Pr[x* beats x] - Pr[y beats x].
 
     .. math:: G_{xy}=D_x+\Delta(x,y)=P_{x,x^*}-P_{xy}
@@ -381,7 +400,7 @@ def gap_matrix(P, star: int | None = None) -> np.ndarray:
     return np.where(np.abs(G) > NOISE, G, 0.0)
 
 
-def gamma_extended(P, star: int | None = None) -> float:
+def gamma_extended(P: ArrayLike, star: int | None = None) -> float:
     r"""The least gamma of the extended triangle inequality, inf where none will do.
 
     .. math:: D_y\le\gamma\,[D_x+\Delta(x,y)]=\gamma\,G_{xy}\quad\text{for all }x,\ y\ne x^*
@@ -392,7 +411,7 @@ def gamma_extended(P, star: int | None = None) -> float:
     return float(np.max(D / G)) if np.all(G > 0) else math.inf
 
 
-def gamma_transitivity(P, order=None) -> float:
+def gamma_transitivity(P: ArrayLike, order: Sequence[int] | None = None) -> float:
     r"""The least gamma >= 1 of relaxed stochastic transitivity, inf where none will do.
 
     .. math:: \gamma\,\Delta(x^*,y)\ge\max\{\Delta(x^*,x),\Delta(x,y)\}\quad
@@ -408,7 +427,7 @@ def gamma_transitivity(P, order=None) -> float:
     return float(worst)
 
 
-def triangle_violations(P, order=None) -> list[tuple[int, int]]:
+def triangle_violations(P: ArrayLike, order: Sequence[int] | None = None) -> list[tuple[int, int]]:
     r"""The pairs (x, y) at which the stochastic triangle inequality fails.
 
     .. math:: \Delta(x^*,y)>\Delta(x^*,x)+\Delta(x,y),\qquad x^*\succ x\succ y
@@ -437,13 +456,13 @@ def gamma_logit(low: float, high: float) -> float:
     return math.cosh((high - low) / 2) ** 2
 
 
-def best_arms(P) -> list[tuple[int, ...]]:
+def best_arms(P: ArrayLike) -> list[tuple[int, ...]]:
     """For each x, the arms that machine S_x would play if it knew P: those that beat x most."""
     P = _square(P)
     return [tuple(int(y) for y in np.flatnonzero(row > row.max() - NOISE)) for row in P]
 
 
-def card(P) -> dict[str, Any]:
+def card(P: ArrayLike) -> dict[str, Any]:
     """What a table satisfies: the hypotheses of the theorems, one entry each."""
     P, star = _square(P), condorcet(P)
     undecided = np.argwhere(np.triu(np.abs(P - 0.5) <= NOISE, 1))
@@ -475,19 +494,19 @@ def _triples(P, order) -> list[tuple[int, int, int]]:
 # Leading constants
 
 
-def ucb_leading(mu, alpha: float) -> float:
+def ucb_leading(mu: ArrayLike, alpha: float) -> float:
     r"""UCB: :math:`\limsup R/\ln T\le\frac\beta2H` (Lemma A2); Lemma A3 has four times that."""
     _check(alpha=alpha)
     return (alpha + 2) / 2 * _H(mu)
 
 
-def multisbm_leading(mu, alpha: float) -> float:
+def multisbm_leading(mu: ArrayLike, alpha: float) -> float:
     r"""MultiSBM: :math:`\limsup R/\ln T\le2\beta MH` (sharp); Theorem M has four times that."""
     _check(alpha=alpha)
     return 2 * (alpha + 2) * _H(mu) * (len(mu) - len(_suboptimal(mu)))
 
 
-def doubler_leading(mu, alpha: float) -> float:
+def doubler_leading(mu: ArrayLike, alpha: float) -> float:
     r"""Doubler with UCB: :math:`\limsup R/\ln^2T\le\frac{3\beta}{2\ln2}H` (Lemma A2).
 
     The closed form has four times that.
@@ -501,15 +520,17 @@ def doubler_log_leading(c: float, a: float) -> float:
 
     It cannot be improved; with natural logarithms in both places divide by ln 2.
     """
+    _check_log(c, a)
     return 3 * c / (a + 1)
 
 
 def doubler_log_leading_printed(c: float, a: float) -> float:
     r"""Theorem 3.1 as printed: :math:`\frac{2ca}{a+1}`, too small for a < 3/2."""
+    _check_log(c, a)
     return 2 * c * a / (a + 1)
 
 
-def lower_leading(mu) -> float:
+def lower_leading(mu: ArrayLike) -> float:
     r"""Any consistent algorithm, Bernoulli utilities, linear link: a bound from below.
 
     .. math:: \liminf R/\ln T\ge\frac12\sum_y\frac{\Delta_y}{\mathrm{kl}(\mu_y,\max\mu)}
@@ -576,7 +597,9 @@ def _star(P: np.ndarray, star: int | None) -> int:
 _ALLOWED = {
     "a": (lambda a: (a > 0) & np.isfinite(a), "positive and finite"),
     "alpha": (lambda alpha: (alpha > 0) & np.isfinite(alpha), "positive and finite"),
+    "c": (lambda c: (c >= 0) & np.isfinite(c), "at least 0 and finite"),
     "eps": (lambda eps: (eps > 0) & (eps < 1), "between 0 and 1, both excluded"),
+    "first": (lambda first: (first >= 0) & (first <= 1), "a gap in [0, 1]"),
     "g": (lambda g: (g > 0) & (g <= 1), "a gap in (0, 1]"),
     "gamma": (lambda gamma: gamma >= 1, "at least 1"),
     "n": (lambda n: n >= 1, "at least 1"),
@@ -588,8 +611,17 @@ _ALLOWED = {
 def _check(**given) -> None:
     for name, value in given.items():
         allowed, words = _ALLOWED[name]
-        if not np.all(allowed(np.asarray(value, dtype=float))):
-            raise ValueError(f"{name} must be {words} for this bound; it is {value}.")
+        try:
+            good = not isinstance(value, str) and np.all(allowed(np.asarray(value, dtype=float)))
+        except (TypeError, ValueError):  # no number at all
+            good = False
+        if not good:
+            raise ValueError(f"{name} must be {words} for this bound; it is {value!r}.")
+
+
+def _check_log(c: float, a: float) -> None:
+    _check(c=c)
+    checks.real("a", a, "a number >= 0", lambda a: a >= 0)
 
 
 def _rounds(T) -> int:

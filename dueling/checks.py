@@ -1,13 +1,15 @@
 """Checks of arguments: one sentence that names the argument, its value and what is allowed."""
 
+from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from math import isfinite
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 
 
-def whole(name: str, value, least: int = 1, most: float = 2**62) -> int:
+def whole(name: str, value: Any, least: int = 1, most: float = 2**62) -> int:
     """The value as an ``int``, if it is a whole number from ``least`` to ``most``."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     finite = number and (isinstance(value, Integral) or _finite(value))
@@ -18,14 +20,14 @@ def whole(name: str, value, least: int = 1, most: float = 2**62) -> int:
     return int(value)
 
 
-def flag(name: str, value) -> bool:
+def flag(name: str, value: Any) -> bool:
     """The value as a ``bool``, if it is true or false."""
     if not isinstance(value, bool | np.bool_):
         raise ValueError(f"{name} is {value!r}; it must be True or False.")
     return bool(value)
 
 
-def real(name: str, value, allowed: str, good) -> float:
+def real(name: str, value: Any, allowed: str, good: Callable[[Any], bool]) -> float:
     """The value as a ``float``, if it is a finite number for which ``good(value)`` holds."""
     number = isinstance(value, Real) and not isinstance(value, bool)
     if not (number and _finite(value) and good(value)):
@@ -33,7 +35,7 @@ def real(name: str, value, allowed: str, good) -> float:
     return float(value)
 
 
-def one_of(name: str, value, allowed):
+def one_of(name: str, value: Any, allowed: Iterable) -> Any:
     """The value, if it is among ``allowed``; otherwise the nearest names are offered."""
     allowed = list(allowed)
     if not any(isinstance(value, type(known)) and value == known for known in allowed):
@@ -42,7 +44,7 @@ def one_of(name: str, value, allowed):
     return value
 
 
-def utilities(name: str, value) -> np.ndarray:
+def utilities(name: str, value: Any) -> np.ndarray:
     """The value as a vector of K >= 2 numbers in [0, 1]."""
     mu = numbers(name, value, 1)
     if len(mu) < 2:
@@ -51,7 +53,7 @@ def utilities(name: str, value) -> np.ndarray:
     return mu
 
 
-def preferences(name: str, value, antisymmetric: bool = True) -> np.ndarray:
+def preferences(name: str, value: Any, antisymmetric: bool = True) -> np.ndarray:
     """The value as a K x K table in [0, 1] with P + P^T = 1, K >= 2."""
     P = numbers(name, value, 2)
     if P.shape[0] != P.shape[1]:
@@ -68,7 +70,7 @@ def preferences(name: str, value, antisymmetric: bool = True) -> np.ndarray:
     return P
 
 
-def numbers(name: str, value, ndim: int) -> np.ndarray:
+def numbers(name: str, value: Any, ndim: int) -> np.ndarray:
     """The value as an array of finite floats of dimension ``ndim``."""
     try:
         array = np.array(value, dtype=float, order="C")
@@ -82,7 +84,7 @@ def numbers(name: str, value, ndim: int) -> np.ndarray:
     return array
 
 
-def checkpoints(value, T: int) -> np.ndarray:
+def checkpoints(value: Any, T: int) -> np.ndarray:
     """Strictly increasing whole rounds in 1..T; by default 1, 2, 4, ... and T itself."""
     if value is None:
         return np.array(sorted({2**i for i in range(T.bit_length()) if 2**i <= T} | {T}), np.int64)
@@ -112,13 +114,13 @@ def _inside(name: str, array: np.ndarray) -> None:
         raise ValueError(f"{name}{list(at)} is {array[at]:.6g}; it must lie in [0, 1].")
 
 
-def arm(name: str, value, K: int) -> int:
+def arm(name: str, value: Any, K: int) -> int:
     """The value as an ``int``, if it is an arm 0..K-1."""
     if value not in range(K):
         raise ValueError(f"{name} must be an arm, 0 to {K - 1}; it is {value!r}.")
     return int(value)
 
 
-def is_whole(value) -> bool:
+def is_whole(value: Any) -> bool:
     """Whether the value is an integer arm label (``bool`` excluded)."""
     return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)

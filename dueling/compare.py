@@ -8,12 +8,13 @@ family of comparisons.
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 OTHERS = ("MultiSBM", "Doubler", "IF", "BTMB")
 
 
-def paired(a, b) -> tuple[float, float]:
+def paired(a: ArrayLike, b: ArrayLike) -> tuple[float, float]:
     """The mean of a - b over runs, and the two-sided p-value of the paired t-test."""
     d = np.asarray(a, float) - np.asarray(b, float)
     if not d.any():
@@ -21,7 +22,7 @@ def paired(a, b) -> tuple[float, float]:
     return float(d.mean()), float(stats.ttest_1samp(d, 0.0).pvalue)
 
 
-def holm(pvalues, level: float = 0.01) -> np.ndarray:
+def holm(pvalues: ArrayLike, level: float = 0.01) -> np.ndarray:
     """Which hypotheses Holm's step-down procedure rejects at family-wise error ``level``."""
     p = np.asarray(pvalues, float)
     order = np.argsort(p)

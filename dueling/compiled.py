@@ -13,19 +13,23 @@ remembers these values, and a run that finds others compiles anew.
 What stays different: compiled whole numbers have 64 bits; an index outside of its array is not
 noticed; compiled ``math`` does not check its domain, ``log(0)`` is -inf; and ``a.sum()`` adds from
 left to right, where NumPy adds nine or more numbers in another order, so that the last bit may
-differ (a loop is the same in both).
+differ (a loop is the same in both). The same goes for ``x**2``, which is x * x when compiled, and
+for ``np.exp`` and its kin on single numbers; products and ``math`` are the same in both.
 """
 
 import ctypes
 import dis
 import inspect
 import operator
+import re
 import struct
 import threading
 from collections.abc import Callable
 from functools import cache, partial
 from itertools import count
+from multiprocessing.pool import ThreadPool
 from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Any
 
 import numba
 import numpy as np
@@ -56,7 +60,9 @@ def run(text: Callable, *objects) -> None:
     """``text(*objects)``, compiled; each object is an instance or a list of alike instances."""
     layouts = tuple(_layout(o) for o in objects)
     blocks = [bytearray(_pack(o, layout)) for o, layout in zip(objects, layouts, strict=True)]
-    kernel = _kept((text, layouts), lambda: _kernel(text, layouts))
+    kernel = _current((text, layouts)) or _apart(
+        lambda: _kept((text, layouts), lambda: _kernel(text, layouts))
+    )
     addresses = tuple(
         ctypes.addressof(ctypes.c_char.from_buffer(block)) if block else 0 for block in blocks
     )
@@ -70,6 +76,12 @@ def run(text: Callable, *objects) -> None:
     finally:
         for o, layout, block in zip(objects, layouts, blocks, strict=True):
             _write_back(o, layout, block)
+
+
+def _apart(make: Callable):
+    """What ``make`` makes, in a thread of its own: Ctrl-C, half-way, would leave numba unusable."""
+    with ThreadPool(1) as pool:
+        return pool.apply(make)
 
 
 def _kernel(text: Callable, layouts: tuple) -> tuple[Callable, list]:
@@ -99,7 +111,12 @@ def _reason(error: NumbaError, layouts: tuple) -> str:
             if "super" in _names(f.__code__):
                 return f"{name} of {layout} calls super(), which only plain Python has"
     lines = str(error).strip().splitlines()
-    return next((line for line in lines if line and "Failed in" not in line), lines[0]).strip()
+    for line in lines:
+        if called := re.match(r" >>> (.+)", line):
+            return f"numba has no {called[1]}"
+        if not re.match(r"\s*$|.*Failed in|.*Resolution failure|No implementation", line):
+            return line.strip()
+    return lines[0]
 
 
 # --- what a compilation freezes -------------------------------------------------------------------
@@ -236,7 +253,7 @@ def _constants(cls: type) -> list[str]:
     return [name for name in numbers if not name.startswith("__")]
 
 
-def fields(o) -> dict:
+def fields(o: Any) -> dict:
     """Every field of the object by name: its class's numbers as they are now, its own values."""
     cls = type(o)
     if not (shared := _constants(cls)):
@@ -247,7 +264,7 @@ def fields(o) -> dict:
 _KINDS = {np.float64: float, np.int64: int, np.int32: int, np.bool_: bool}
 
 
-def kind(value) -> object:
+def kind(value: Any) -> object:
     """What a field's type is to the compiler: equal kinds share one compilation."""
     if type(value) is np.ndarray:
         return (value.dtype, value.ndim)

@@ -20,6 +20,7 @@ from numbers import Rational, Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import checks
 
@@ -27,7 +28,9 @@ from . import checks
 class Chain(NamedTuple):
     """A Markov chain: its first state, and the outcomes of one round from a state."""
 
+    #: The first state.
     start: Hashable
+    #: The outcomes of a round from a state, as (probability, next state, what was played).
     step: Callable[[Any], Iterator[tuple[Any, Hashable, Any]]]
 
 
@@ -123,7 +126,7 @@ def _coin(p: Any) -> list:
 # The chains
 
 
-def ucb_chain(means, alpha: float, ties: str = "random") -> Chain:
+def ucb_chain(means: ArrayLike, alpha: float, ties: str = "random") -> Chain:
     """Algorithm 1 on Bernoulli(means) rewards; the state is the machine."""
     mu, one = _means(means)
     advance = _advance(alpha, ties, one)
@@ -136,7 +139,7 @@ def ucb_chain(means, alpha: float, ties: str = "random") -> Chain:
     return Chain(_fresh(len(mu)), step)
 
 
-def doubler_chain(P, alpha: float, ties: str = "random") -> Chain:
+def doubler_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
     """Algorithm 2; the state is (list, machine), the list stored as the multiplicity of each arm.
 
     The first list is {0}. An epoch is twice as long as its list, so it needs no counter.
@@ -156,7 +159,7 @@ def doubler_chain(P, alpha: float, ties: str = "random") -> Chain:
     return Chain(((1,) + (0,) * (K - 1), _fresh(K)), step)
 
 
-def multisbm_chain(P, alpha: float, ties: str = "random", y0: int = 0) -> Chain:
+def multisbm_chain(P: ArrayLike, alpha: float, ties: str = "random", y0: int = 0) -> Chain:
     """Algorithm 3; the state is (next left arm, one machine per left arm)."""
     P, one = _table(P)
     K, advance = len(P), _advance(alpha, ties, one)
@@ -170,7 +173,7 @@ def multisbm_chain(P, alpha: float, ties: str = "random", y0: int = 0) -> Chain:
     return Chain((checks.arm("y0", y0, K), (_fresh(K),) * K), step)
 
 
-def sparring_chain(P, alpha: float, ties: str = "random") -> Chain:
+def sparring_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
     """Algorithm 4; the state is (left machine, right machine), whose ties break independently."""
     P, one = _table(P)
     advance = _advance(alpha, ties, one)
@@ -187,22 +190,22 @@ def sparring_chain(P, alpha: float, ties: str = "random") -> Chain:
 # Expected plays
 
 
-def doubler(P, T: int, alpha: float, ties: str = "random") -> np.ndarray:
+def doubler(P: ArrayLike, T: int, alpha: float, ties: str = "random") -> np.ndarray:
     """Expected plays of Doubler, as an array (T, K, K): see :func:`plays`."""
     return plays(doubler_chain(P, alpha, ties), T, len(P))
 
 
-def multisbm(P, T: int, alpha: float, ties: str = "random", y0: int = 0) -> np.ndarray:
+def multisbm(P: ArrayLike, T: int, alpha: float, ties: str = "random", y0: int = 0) -> np.ndarray:
     """Expected plays of MultiSBM, as an array (T, K, K): see :func:`plays`."""
     return plays(multisbm_chain(P, alpha, ties, y0), T, len(P))
 
 
-def sparring(P, T: int, alpha: float, ties: str = "random") -> np.ndarray:
+def sparring(P: ArrayLike, T: int, alpha: float, ties: str = "random") -> np.ndarray:
     """Expected plays of Sparring, as an array (T, K, K): see :func:`plays`."""
     return plays(sparring_chain(P, alpha, ties), T, len(P))
 
 
-def gaps(mu) -> np.ndarray:
+def gaps(mu: ArrayLike) -> np.ndarray:
     r"""The cost of each pair: :math:`\tfrac12(\Delta_x + \Delta_y)`, a K x K table."""
     mu = np.asarray(mu)
     Delta = mu.max() - mu
@@ -217,7 +220,7 @@ def regret(plays: np.ndarray, gaps: np.ndarray) -> np.ndarray:
 # The cardinal bandit by tables: for each vector of pulls, an array over the vectors of wins
 
 
-def ucb_laws(means, T: int, alpha: float, ties: str = "random") -> Iterator[dict]:
+def ucb_laws(means: ArrayLike, T: int, alpha: float, ties: str = "random") -> Iterator[dict]:
     """For t = 1..T, the joint law of the pull counts of UCB(alpha): counts -> probability.
 
     The same law as :func:`ucb_chain` gives, with the win counts vectorised: fast enough for
@@ -231,7 +234,7 @@ def ucb_laws(means, T: int, alpha: float, ties: str = "random") -> Iterator[dict
         yield {n: p.sum() for n, p in tables.items()}
 
 
-def ucb(means, T: int, alpha: float, ties: str = "random") -> dict:
+def ucb(means: ArrayLike, T: int, alpha: float, ties: str = "random") -> dict:
     """The joint law of the pull counts of UCB(alpha) after T rounds: counts -> probability."""
     return deque(ucb_laws(means, T, alpha, ties), maxlen=1).pop()
 
@@ -242,7 +245,7 @@ def pulls(law: dict, x: int) -> np.ndarray:
     return np.array([one.get(n, 0) for n in range(1 + sum(next(iter(law))))])
 
 
-def ucb_regret(law: dict, means) -> Any:
+def ucb_regret(law: dict, means: ArrayLike) -> Any:
     r"""The expected regret :math:`\sum_x \Delta_x\,\mathbb E N_x` of a law of pull counts."""
     return mean(law, lambda n: sum(k * (max(means) - m) for k, m in zip(n, means, strict=True)))
 

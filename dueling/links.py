@@ -9,8 +9,10 @@ only expectations over the law matter, and a law is a function ``law(m) -> (atom
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import roots_jacobi
 
 from . import checks
@@ -18,7 +20,7 @@ from . import checks
 Law = Callable[[float], tuple[np.ndarray, np.ndarray]]
 
 
-def linear(a, b):
+def linear(a: ArrayLike, b: ArrayLike) -> Any:
     """(1 + a - b) / 2, the link of all of the paper's theorems.
 
     The paper prints (1 + v - u)/2 for the pair (u, v) next to Pr[b = 0] = phi(u, v); the two
@@ -27,7 +29,7 @@ def linear(a, b):
     return (1 + np.subtract(a, b)) / 2
 
 
-def natural(a, b, zero: float | None = None):
+def natural(a: ArrayLike, b: ArrayLike, zero: float | None = None) -> Any:
     """The ratio a / (a + b); at a = b = 0 the value ``zero``, or an error when none is given."""
     a, b = np.broadcast_arrays(np.asarray(a, float), np.asarray(b, float))
     none = a + b == 0
@@ -39,7 +41,7 @@ def natural(a, b, zero: float | None = None):
     return np.where(none, zero if zero is not None else np.nan, a / np.where(none, 1, a + b))
 
 
-def logit(a, b):
+def logit(a: ArrayLike, b: ArrayLike) -> Any:
     """1 / (1 + exp(b - a))."""
     return 1 / (1 + np.exp(np.subtract(b, a)))
 
@@ -62,8 +64,16 @@ def beta(concentration: float, nodes: int = 24) -> Law:
     def law(m: float) -> tuple[np.ndarray, np.ndarray]:
         if m in (0, 1):
             return deterministic(m)
-        z, w = roots_jacobi(nodes, c * (1 - m) - 1, c * m - 1)
-        return (1 + z) / 2, w / w.sum()
+        powers = c * (1 - m) - 1, c * m - 1
+        if min(powers) > -1:
+            z, w = roots_jacobi(nodes, *powers)
+            values, weights = (1 + z) / 2, w / w.sum()
+            if abs(values @ weights - m) < 1e-9:
+                return values, weights
+        raise ValueError(
+            f"concentration is {c!r}; at the mean {float(m)!r} it must be less extreme, or the "
+            "nodes are not exact."
+        )
 
     law.__name__ = f"beta({c!r})"
     return law
@@ -71,13 +81,17 @@ def beta(concentration: float, nodes: int = 24) -> Law:
 
 def atoms(law: Law, mu: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """The atoms and weights of every arm, checked: values in [0, 1], total weight 1, mean mu."""
-    table = [_pair(x, law(m)) for x, m in enumerate(mu)]
+    try:
+        table = [_pair(x, law(m)) for x, m in enumerate(mu)]
+    except TypeError as error:
+        raise ValueError(f"law is {law!r}; it must be a function of one mean ({error}).") from error
     for x, (values, weights) in enumerate(table):
         inside = ((values >= 0) & (values <= 1)).all()
         if not (inside and abs(weights.sum() - 1) <= 1e-9):  # false where one of them is nan
             raise ValueError(f"law gives arm {x} values outside [0, 1] or weights that miss 1.")
         if abs(values @ weights - mu[x]) > 1e-9:
-            raise ValueError(f"law gives arm {x} mean {values @ weights:.6g}; it must be {mu[x]}.")
+            mean = float(values @ weights)
+            raise ValueError(f"law gives arm {x} mean {mean!r}; it must be {float(mu[x])!r}.")
     return table
 
 
@@ -97,17 +111,29 @@ def on_arrays(phi: Callable) -> Callable:
     """The link as a function of arrays: one that takes only numbers is called pair by pair."""
     a, b = np.array([[0.25], [0.5]]), np.array([[0.5, 0.75]])
     try:
-        wide = np.shape(phi(a, b)) in ((), (2, 2))
+        wide = np.asarray(phi(a, b), float).shape in ((), (2, 2))
     except Exception:  # whatever a reader's function makes of an array
         wide = False
-    return phi if wide else np.vectorize(phi, otypes=[float])
+
+    def one(a, b) -> float:
+        value = phi(a, b)
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            said = f"link gives phi({a:.6g}, {b:.6g}) = {value!r}"
+            raise ValueError(f"{said}; it must be a number in [0, 1].") from None
+
+    return phi if wide else np.vectorize(one, otypes=[float])
 
 
 def check_link(phi: Callable, values: np.ndarray) -> None:
     """Refuses a link that leaves [0, 1] or breaks phi(a, b) + phi(b, a) = 1 on these utilities."""
     a, b = np.meshgrid(values, values, indexing="ij")
-    forth = np.broadcast_to(np.asarray(phi(a, b), float), a.shape)
-    back = np.broadcast_to(np.asarray(phi(b, a), float), a.shape)
+    try:
+        forth = np.broadcast_to(np.asarray(phi(a, b), float), a.shape)
+        back = np.broadcast_to(np.asarray(phi(b, a), float), a.shape)
+    except TypeError as error:
+        raise ValueError(f"link must be a function of two utilities ({error}).") from error
     for wrong, rule in (
         (~((forth >= 0) & (forth <= 1)), "phi(a, b) must lie in [0, 1]"),
         (abs(forth + back - 1) > 1e-12, "phi(a, b) + phi(b, a) must be 1"),

@@ -3,7 +3,9 @@
 A machine is built as ``machine(K, rng, **parameters)``; ``rng`` is the run's own generator, and a
 machine may draw from it. ``advance`` returns the next arm, ``feedback`` takes its reward in [0, 1],
 and the two alternate. Any class of this shape runs compiled inside every reduction, as long as its
-fields are numbers and NumPy arrays that keep their type and shape; no annotation is needed.
+fields are numbers and NumPy arrays that keep their type and shape; no annotation is needed. Into an
+array copy (``self.old[:] = self.new``); random arms are ``rng.integers(0, K)``, with both ends. For
+the same bits compiled and plain take functions of numbers from ``math`` and write x * x, not x**2.
 """
 
 from math import exp, inf, log, sqrt
@@ -184,7 +186,8 @@ class TsallisINF(Adversarial):
         for _ in range(100):
             total, slope = 0.0, 0.0
             for x in range(self.K):
-                self.p[x] = 4 / (rate * (self.loss[x] - z)) ** 2
+                d = rate * (self.loss[x] - z)
+                self.p[x] = 4 / (d * d)
                 total += self.p[x]
                 slope += rate * self.p[x] ** 1.5
             z -= (total - 1) / slope
@@ -226,8 +229,8 @@ class SuccessiveElimination:
                 return
         self.sweeps += 1
         self.x = 0
-        r = self.sweeps
-        radius = sqrt(log(2 * self.K * float(self.horizon) ** 2) / (2 * r))
+        r, T = self.sweeps, float(self.horizon)
+        radius = sqrt(log(2 * self.K * (T * T)) / (2 * r))
         best = 0.0
         for x in range(self.K):
             if self.alive[x]:

@@ -11,9 +11,10 @@ duel (x, y) costs :math:`(w_x+w_y)/2`, and x* is the arm with w = 0.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
-def pulls(g, n, alpha: float) -> np.ndarray:
+def pulls(g: ArrayLike, n: ArrayLike, alpha: float) -> np.ndarray:
     """N_y(n) for gaps ``g[..., y]`` and n rounds; n/K each while n <= K."""
     g, n = np.asarray(g, float), np.asarray(n, float)[..., None]
     level = (alpha + 2) * np.log(np.maximum(n, 2)) / 2
@@ -28,13 +29,13 @@ def pulls(g, n, alpha: float) -> np.ndarray:
     return n * even / even.sum(axis=-1, keepdims=True)
 
 
-def gaps(P) -> np.ndarray:
+def gaps(P: ArrayLike) -> np.ndarray:
     """g[..., y], how much less often y wins than the arm that wins most, in each row of P."""
     P = np.asarray(P, float)
     return P.max(axis=-1, keepdims=True) - P
 
 
-def doubler(P, w, T: int, alpha: float) -> float:
+def doubler(P: ArrayLike, w: ArrayLike, T: int, alpha: float) -> float:
     """The sum of Theorem D: in each epoch the left arms are the right arms of the last one."""
     left, total, length = np.full(len(w), 1 / len(w)), 0.0, 2
     while T > 0:
@@ -45,7 +46,7 @@ def doubler(P, w, T: int, alpha: float) -> float:
     return float(total)
 
 
-def visits(P, T: float, alpha: float) -> np.ndarray:
+def visits(P: ArrayLike, T: float, alpha: float) -> np.ndarray:
     """n_x of MultiSBM: x is visited as often as the machines, run for n_z rounds, pull it."""
     inside, n = gaps(P), np.full(len(P), T / len(P))
     for _ in range(500):
@@ -55,11 +56,11 @@ def visits(P, T: float, alpha: float) -> np.ndarray:
     return n
 
 
-def multisbm(P, w, T: float, alpha: float) -> float:
+def multisbm(P: ArrayLike, w: ArrayLike, T: float, alpha: float) -> float:
     """The sum of Theorem M: every visit to x costs w_x (Observation C.1)."""
     return float(visits(P, T, alpha) @ w)
 
 
-def sparring(P, w, T: float, alpha: float) -> float:
+def sparring(P: ArrayLike, w: ArrayLike, T: float, alpha: float) -> float:
     """The conjecture: two machines, each as if its opponent always played x*."""
     return float(pulls(gaps(P[np.argmin(w)]), T, alpha) @ w)

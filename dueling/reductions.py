@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .algorithm import Algorithm, check_machine, label
+from .algorithm import Algorithm, check_machine, defaults, label
 
 
 def doubler(S, L, game):
@@ -130,6 +130,10 @@ class Sparring(Algorithm):
         self.right = right
         if right is not None:
             check_machine(right, {})
+
+    def settings(self) -> dict:
+        """Those of the left machine and, where it differs, of the right one."""
+        return super().settings() | ({"right": defaults(self.right)} if self.right else {})
 
     def parts(self, game) -> tuple:
         """The left and the right machine."""

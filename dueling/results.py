@@ -38,7 +38,7 @@ class Result:
 
     @property
     def plays(self) -> np.ndarray:
-        """plays[run, b, x, y]: duels of the left arm x and the right arm y that ended with b."""
+        """plays[run, b, x, y], the duels of left arm x and right arm y that ended with b."""
         return self._array("plays")
 
     @property
@@ -48,7 +48,7 @@ class Result:
 
     @property
     def advances(self) -> np.ndarray:
-        """advances[run, x], how often x was the left arm: in MultiSBM, n_x, the clock of S_x."""
+        """advances[run, x], how often x was the left arm; in MultiSBM n_x, the clock of S_x."""
         if self.plays.ndim != 4:
             raise ValueError("this is a cardinal bandit's result: no left arms; see its pulls.")
         return self.plays.sum(axis=(1, 3))

@@ -104,6 +104,10 @@ class Preferences:
             found["regret"] = (history.sum(axis=1) * self.table(regret)).sum(axis=(1, 2))
         return found
 
+    def facts(self) -> dict:
+        """What decides the duels, for the record of a result."""
+        return {"P": self.P}
+
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""
         return checks.is_whole(x) and 0 <= x < self.K
@@ -138,8 +142,12 @@ class Utilities(Preferences):
             P[y, x] = 1 - P[x, y]
         super().__init__(np.clip(P, 0, 1), name)
         self.digest = digest(self.mu, self.P)
-        said = getattr(link.func if isinstance(link, partial) else link, "__name__", "link")
-        self.name = str(name or f"utilities/{said}/{self.digest[:8]}")
+        self.said = {what: _called(f, what) for what, f in (("link", link), ("law", law))}
+        self.name = str(name or f"utilities/{self.said['link']}/{self.digest[:8]}")
+
+    def facts(self) -> dict:
+        """The utilities, the names of link and law, and the table of duels that they give."""
+        return {"mu": self.mu, **self.said, **super().facts()}
 
     def _expect(self, x: int, y: int, f: Callable) -> float:
         (u, wu), (v, wv) = self.atoms[x], self.atoms[y]
@@ -184,6 +192,10 @@ class Utilities(Preferences):
         return np.cumsum(cost)
 
 
+def _called(f: Callable, what: str) -> str:
+    return getattr(f.func if isinstance(f, partial) else f, "__name__", what)
+
+
 class Cardinal:
     """A cardinal bandit with Bernoulli(mu) rewards and pseudo-regret sum of Delta_x."""
 
@@ -209,6 +221,10 @@ class Cardinal:
         history[..., p], pulls[:, p] = game.history, game.pulls
         curve = (history.sum(axis=1) * (self.mu.max() - self.mu)).sum(axis=1)
         return {"regret": curve, "plays": pulls, "history": history}
+
+    def facts(self) -> dict:
+        """The mean rewards."""
+        return {"mu": self.mu}
 
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""

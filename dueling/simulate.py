@@ -12,6 +12,7 @@ from zlib import crc32
 import joblib
 import numpy as np
 from joblib.parallel import ThreadingBackend, get_active_backend
+from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from . import checks
@@ -34,13 +35,13 @@ REHEARSAL = 40  # rounds
 
 
 def simulate(
-    scenario,
-    algorithm,
+    scenario: Any,
+    algorithm: str | Algorithm,
     T: int = 32000,
     runs: int = 400,
     seed: int = 2014,
     *,
-    checkpoints=None,
+    checkpoints: ArrayLike | None = None,
     regret: str | None = None,
     realised: bool = False,
     permute: bool = True,
@@ -128,19 +129,25 @@ class Setting:
         return found
 
     def about(self) -> dict:
-        """The settings as provenance: names, numbers, and the digest of the scenario's table."""
+        """The settings as provenance: names, and all numbers that decide the runs."""
         plain = ("T", "seed", "regret", "realised", "permute", "common")
         return {
             "scenario": self.scenario.name,
             "digest": getattr(self.scenario, "digest", None),
+            "game": self.scenario.facts() if hasattr(self.scenario, "facts") else None,
             "algorithm": self.algorithm.name,
-            "parameters": self.algorithm.parameters,
+            "parameters": self.algorithm.settings(),
             **{name: getattr(self, name) for name in plain},
         }
 
 
 def stream(
-    scenario, algorithm, seed: int, run: int, common: bool = True, purpose: tuple = ()
+    scenario: Any,
+    algorithm: Algorithm,
+    seed: int,
+    run: int,
+    common: bool = True,
+    purpose: tuple = (),
 ) -> np.random.Generator:
     """The generator of one run, of the key (scenario, run[, algorithm][, purpose])."""
     name = () if common else (crc32(algorithm.name.encode()),)
@@ -148,7 +155,7 @@ def stream(
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def rehearse(scenario, algorithm: Algorithm, T: int, compiled: bool = True) -> None:
+def rehearse(scenario: Any, algorithm: Algorithm, T: int, compiled: bool = True) -> None:
     """Play a few rounds in plain Python with guarded machines, so that mistakes show early.
 
     If the runs are to be compiled, the same rounds are played compiled: both must agree.
@@ -187,7 +194,9 @@ def _spread(play: Callable, tasks: list[range], workers: int) -> Iterator[list]:
     if isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend):
         yield from _threads(play, tasks, workers)
     else:
-        pool = joblib.Parallel(workers, return_as="generator", pre_dispatch="all")
+        as_they_come = get_active_backend()[0].supports_return_generator
+        kind = "generator" if as_they_come else "list"
+        pool = joblib.Parallel(workers, return_as=kind, pre_dispatch="all")
         yield from pool(joblib.delayed(_each)(play, task) for task in tasks)
 
 

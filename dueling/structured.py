@@ -313,7 +313,8 @@ def beta(n, delta, t):
     .. math:: \beta_t=\max(128\,n\ln t\,\ln(t^2/\delta),\ (\tfrac83\ln(t^2/\delta))^2)
     """
     ell = 2 * log(t) - log(delta)
-    return max(128 * n * log(t) * ell, (8 / 3 * ell) ** 2)
+    root = 8 / 3 * ell
+    return max(128 * n * log(t) * ell, root * root)
 
 
 def delta_of_epoch(i: int, n: int) -> float:
@@ -724,7 +725,7 @@ class OnEllipsoid(ConfidenceBall2):
 
 @compilable
 def secular(theta, c, top):
-    r"""The root s >= 0 of :math:`\sum_mc_m^2/(s+\theta_{top}-\theta_m)^2=1`, top the largest.
+    r"""The root s >= 0 of :math:`\sum_mc_m^2/(s+\theta_{\rm top}-\theta_m)^2=1`, top the largest.
 
     Newton's method on the concave function :math:`1/\sqrt{\cdot}-1`, from the left; where the sum
     is below 1 already next to the pole (the hard case), the pole's neighbour is returned.
@@ -853,7 +854,7 @@ class LinearGame(LinearRounds):
 class LinearBandit(LinearRounds):
     r"""A cardinal bandit over the arms of X: Bernoulli rewards of mean <mu, x> + offset.
 
-    ``escaped`` is 1 once :func:`watched` has seen :math:`\theta=(\mu,offset)` outside a machine's
+    ``escaped`` is 1 once :func:`watched` has seen :math:`\theta=(\mu,o)` outside a machine's
     confidence set.
     """
 
@@ -906,7 +907,7 @@ class LinearUtilities:
 
     @property
     def gap(self) -> float:
-        """Delta of the Delta-gap case: the best vertex against the second best; else 0.
+        """Delta of the Delta-gap case, by which the best vertex is better than the second; else 0.
 
         A single vertex has no second, and the gap is infinite.
         """
@@ -925,6 +926,12 @@ class LinearUtilities:
         left, right = game.history[:, 0] / 2, game.history[:, 1] / 2
         worse = game.history[:, 2].astype(int)
         return {"regret": left + right, "left": left, "right": right, "worse": worse}
+
+    def facts(self) -> dict:
+        """The arms, the utilities and the name of the link."""
+        arms = {name: value for name, value in vars(self.X).items() if not name.startswith("_")}
+        said = {"arms": repr(self.X), "link": LINKS[self.link]}
+        return {**arms, **said, "mu": self.mu, "offset": self.offset}
 
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""
@@ -1066,6 +1073,10 @@ class LinearDoubler(Doubler):
         super().__init__(machine, **parameters)
         self.memory = checks.one_of("memory", memory, ("average", "counts"))
         self.name = label("Doubler", machine, {"memory": self.memory, **parameters})
+
+    def settings(self) -> dict:
+        """Those of the machine, and the memory."""
+        return super().settings() | {"memory": self.memory}
 
     def parts(self, game) -> tuple:
         """One machine and the list L."""

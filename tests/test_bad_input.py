@@ -100,6 +100,8 @@ def test_preference_tables(P, words):
         (lambda a, b: (1 + a) / 2, r"link gives .*phi\(a, b\) \+ phi\(b, a\) must be 1"),
         ("linear", "link is 'linear'; it must be a function, such as links.linear"),
         (None, "link is None; it must be a function"),
+        (lambda a: a, r"link must be a function of two utilities \(.* 1 positional"),
+        (lambda a, b: "x", r"link gives phi\(0.2, 0.2\) = 'x'; it must be a number in \[0, 1\]"),
     ],
 )
 def test_links(link, words):
@@ -128,7 +130,11 @@ def test_concentration_of_the_beta_law(c):
         (lambda m: m, "law gives arm 0 no list of values"),
         (lambda m: ([m], [1], [1]), "law gives arm 0 no list of values"),
         (beta, "law gives arm 0 no list of values"),
-        (beta(1e4), "law gives arm 0 .* weights that miss 1"),
+        (beta(1e4), "concentration is 10000.0; at the mean 0.2 it must be less extreme"),
+        (beta(1e-3), "concentration is 0.001; at the mean 0.4 it must be less extreme"),
+        (beta(1e-300), "concentration is 1e-300; at the mean 0.2 it must be less extreme"),
+        (lambda m: ([m + 2e-9], [1]), "law gives arm 0 mean 0.200000002; it must be 0.2"),
+        (lambda: 1, r"law is .*; it must be a function of one mean \(.* 0 positional"),
         ("bernoulli", "law is 'bernoulli'; it must be a function, such as links.bernoulli"),
     ],
 )

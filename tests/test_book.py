@@ -1,10 +1,12 @@
 """The plumbing of the book: what runs again, what does not, and what is refused."""
 
+import inspect
 import json
 import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import psutil
@@ -105,6 +107,21 @@ def test_the_package_page_names_every_module():
     page = execute.read(ROOT / "book" / "api.md").split()
     modules = {path.stem for path in (ROOT / "dueling").glob("*.py")} - {"__init__"}
     assert {f"dueling.{module}" for module in modules} <= set(page)
+
+
+def test_public_functions_have_types():
+    """All but the texts that are compiled, which are written like the paper."""
+    lacking = []
+    for path in (ROOT / "dueling").glob("*.py"):
+        module = import_module(f"dueling.{path.stem}")
+        for name, f in inspect.getmembers(module, inspect.isfunction):
+            asked = inspect.signature(f).parameters.values()
+            bare = [p.name for p in asked if p.annotation is p.empty and "VAR" not in p.kind.name]
+            own = f.__module__ == module.__name__ and not name.startswith("_")
+            text = hasattr(f, "compilable") or bare[-1:] in (["game"], ["bandit"])
+            if own and not text and (bare or "return" not in f.__annotations__):
+                lacking.append(f"{module.__name__}.{name}")
+    assert lacking == []
 
 
 # --- what runs again

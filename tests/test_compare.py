@@ -8,7 +8,7 @@ import pytest
 from conftest import Ten
 from scipy import stats
 
-from dueling import UCB, Result, Sparring, book
+from dueling import UCB, Result, Sparring, Uniform, book
 from dueling.compare import holm, paired, sentences, signs, tally, verdict
 
 
@@ -82,11 +82,15 @@ def test_a_stored_result_is_not_simulated_again(checkout, monkeypatch):
             stored()
 
 
+class Mine(Uniform):
+    """An algorithm of the reader's own."""
+
+
 @pytest.mark.parametrize("own", [Ten, lambda K, rng: UCB(K, rng), partial(Ten)])
 def test_a_machine_of_the_readers_own_is_not_stored(checkout, own):
     """Two texts of one name would share a file."""
-    for algorithm in (Sparring(own), Sparring(UCB, right=own)):
-        with pytest.raises(ValueError, match="stored keeps the package's machines only"):
+    for algorithm in (Sparring(own), Sparring(UCB, right=own), Mine()):
+        with pytest.raises(ValueError, match="stored keeps the package's own algorithms and mach"):
             book.stored("here", "YJ", algorithm, T=30, runs=3, workers=1)
     later = Sparring(UCB, right=partial(UCB, alpha=1))
     assert (

@@ -1,8 +1,13 @@
 """Compiled runs and plain runs of one text: the same bits, the same objects left behind."""
 
+import ast
+import inspect
 import sys
+from importlib import import_module
+from pathlib import Path
+from textwrap import dedent
 from threading import Barrier, Thread
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import numpy as np
 import pytest
@@ -347,6 +352,50 @@ def test_two_instances_in_a_list_keep_their_own_numbers():
     assert (S[0].x, S[1].x, game.t) == (0, 8, 9)
 
 
+# What compiled and plain Python do not round alike is not in the package's texts
+
+
+def texts():
+    """The functions and methods of the package that are compiled."""
+    for path in Path(compiled.__file__).parent.glob("*.py"):
+        module = import_module(f"dueling.{path.stem}")
+        for thing in vars(module).values():
+            if getattr(thing, "__module__", "") != module.__name__:
+                continue
+            if hasattr(thing, "compilable") or thing in TEXTS:
+                yield thing
+            elif isinstance(thing, type) and COMPILED & set(dir(thing)):
+                yield from (f for f in vars(thing).values() if isinstance(f, FunctionType))
+
+
+TEXTS = [algorithm.text for algorithm in (Doubler, MultiSBM, Sparring, Single, Uniform, IF, BTMB)]
+COMPILED = {"advance", "on", "draw"}  # of machines, games, and Doubler's list
+
+
+def test_no_text_writes_a_square_as_a_power():
+    """x**2 is x * x when compiled, and pow(x, 2) in plain Python: the last bit may differ."""
+    seen, powers = set(), []
+    for f in texts():
+        seen.add(f.__qualname__)
+        for node in ast.walk(ast.parse(dedent(inspect.getsource(f)))):
+            if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+                by, of = node.right, node.left
+                if isinstance(getattr(by, "value", None), int) and not isinstance(of, ast.Constant):
+                    powers.append(f"{f.__qualname__}: {ast.unparse(node)}")
+    assert {"TsallisINF.weigh", "beat_the_mean", "beta", "Game.play", "Multiset.draw"} <= seen
+    assert powers == []
+
+
+def test_a_long_run_of_tsallis_inf_is_the_same_compiled_and_plain():
+    """One of those that a square in the plain text made differ."""
+    settings = {"T": 32000, "runs": 1, "checkpoints": [32000], "workers": 1}
+    fast, slow = (
+        simulate("arith/linear", Sparring(TsallisINF), compiled=c, **settings)
+        for c in (True, False)
+    )
+    assert same(fast, slow)
+
+
 # What cannot be compiled says so
 
 
@@ -370,6 +419,14 @@ class Wide(Blank):
         self.seen = 2**64
 
 
+class OneEnd(Blank):
+    def __init__(self, K, rng):
+        self.rng = rng
+
+    def advance(self):
+        return int(self.rng.integers(2))
+
+
 class Opaque(Blank):
     def advance(self):
         return len(f"{self.__class__}") % 2
@@ -383,6 +440,7 @@ class Opaque(Blank):
         (Small, r"field 'seen' of Small is a .*; a compiled object holds"),
         (Wide, "a whole number among the fields of Wide has more than 64 bits; compiled=False"),
         (Opaque, r"mab over Opaque, Bandit cannot be compiled .*compiled=False runs it"),
+        (OneEnd, r"cannot be compiled \(numba has no .*integers\(.*2\)\)\); compiled=False"),
     ],
 )
 def test_what_cannot_be_compiled_says_so_and_runs_plain(machine, words):

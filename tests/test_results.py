@@ -5,12 +5,30 @@ import json
 import pickle
 import subprocess
 import zipfile
+from functools import partial
 
 import numpy as np
 import pytest
-from conftest import other_checkout, plain, same
+from conftest import Ten, other_checkout, plain, same
 
-from dueling import BTMB, UCB, Cardinal, MultiSBM, Result, Single, results, scenario, simulate
+from dueling import (
+    BTMB,
+    UCB,
+    Cardinal,
+    Doubler,
+    MultiSBM,
+    Preferences,
+    Result,
+    Single,
+    Sparring,
+    Utilities,
+    bernoulli,
+    logit,
+    results,
+    scenario,
+    simulate,
+)
+from dueling.structured import Box, ConfidenceBall1, LinearDoubler, LinearUtilities
 
 
 @pytest.fixture(scope="module")
@@ -77,11 +95,39 @@ def test_about_holds_the_provenance(result):
     assert about["scenario"] == "arith/linear" and about["algorithm"] == "Sparring(UCB, alpha=3)"
     assert (about["T"], about["runs"], about["seed"]) == (100, 4, 2014)
     assert (about["regret"], about["permute"], about["common"]) == ("average", True, True)
-    assert about["realised"] is True and about["parameters"] == {"alpha": 3.0}
+    assert about["realised"] is True
+    assert about["parameters"] == {"alpha": 3.0, "ties": "random"}  # the default is told too
     assert about["digest"] == scenario("arith/linear").digest
     assert set(about["versions"]) >= {"dueling", "numpy", "numba", "scipy"}
     assert about["python"].count(".") == 2 and about["machine"]
     assert about["commit"] == "unknown" or len(about["commit"].removesuffix("-edited")) == 40
+
+
+@pytest.mark.parametrize(
+    "game, algorithm, told",
+    [
+        (Utilities([0.8, 0.3], logit, bernoulli), "IF", {"link": "logit", "law": "bernoulli"}),
+        (Preferences([[0.5, 0.2], [0.8, 0.5]]), "IF", {"P": [[0.5, 0.2], [0.8, 0.5]]}),
+        (Cardinal([0.8, 0.3]), Single(UCB), {"mu": [0.8, 0.3]}),
+        (
+            LinearUtilities(Box([-1, 0], [1, 1]), [0.2, 0.1], 0.4),
+            LinearDoubler(ConfidenceBall1),
+            {"link": "linear", "mu": [0.2, 0.1], "offset": 0.4, "low": [-1.0, 0.0]},
+        ),
+    ],
+)
+def test_a_reader_s_own_game_is_in_its_file(game, algorithm, told, tmp_path):
+    about = Result.load(plain(game, algorithm, T=5, runs=1).save(tmp_path / "r")).about
+    assert about["game"].items() >= told.items()
+
+
+def test_all_parameters_are_told():
+    def of(algorithm):
+        return algorithm.settings()
+
+    assert of(Sparring(UCB, right=partial(UCB, alpha=1)))["right"]["alpha"] == 1
+    assert of(LinearDoubler(ConfidenceBall1))["memory"] == "average"
+    assert of(Doubler(Ten)) == {} and of(BTMB())["scale"] == 3.0
 
 
 def test_provenance_holds_what_json_can():

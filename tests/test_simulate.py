@@ -83,10 +83,16 @@ def notebook(machine):
 
 def test_processes_give_the_same_bits(alone):
     cell = MultiSBM(notebook(Ten))
+    own = plain(RANDOM, cell, T=60, runs=9, realised=True)
     with joblib.parallel_config(backend="loky"):
         spread = simulate(RANDOM, cell, 60, 9, realised=True, compiled=False, workers=2, chunk=4)
-    own = plain(RANDOM, cell, T=60, runs=9, realised=True)
     assert same(spread, own) and np.array_equal(spread.plays, alone.plays)
+
+
+def test_processes_without_a_generator_of_results_give_the_same_bits():
+    with joblib.parallel_config(backend="multiprocessing"):
+        spread = simulate("YJ", "IF", 60, 9, compiled=False, workers=2, chunk=4)
+    assert same(spread, plain("YJ", "IF", T=60, runs=9))
 
 
 def test_a_cluster_of_two_processes_gives_the_same_bits(alone):
@@ -272,6 +278,34 @@ def test_ctrl_c_stops_at_once_and_leaves_no_process(workers):
     assert process.returncode == -signal.SIGINT
     with pytest.raises(ProcessLookupError):
         os.killpg(process.pid, 0)
+
+
+TORN = """
+import signal, sys
+from dueling import compiled, simulate
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+kernel, late = compiled._kernel, float(sys.argv[1])
+
+def interrupted(*given):
+    compiled._kernel = kernel
+    signal.setitimer(signal.ITIMER_REAL, late)
+    return kernel(*given)
+
+compiled._kernel = interrupted
+try:
+    simulate("YJ", "IF", 100, 2)
+    print("not interrupted")
+except KeyboardInterrupt:
+    print(len(simulate("YJ", "IF", 100, 2).regret))
+"""
+
+
+@pytest.mark.parametrize("late", [0.02, 0.1, 0.3])
+def test_ctrl_c_while_compiling_leaves_the_next_call_whole(late):
+    """Half-way through its first compilation, numba would be left without some of its parts."""
+    command = [sys.executable, "-c", TORN, str(late)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "2\n", done.stderr
 
 
 @pytest.fixture
