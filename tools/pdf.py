@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import sys
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ from edition import Edition, edition
 ROOT = Path(__file__).resolve().parents[1]
 WEB_ONLY = "/status"  # the one page with dates, and a PDF has none
 DROPPED = (
-    ".headerlink, .figure-files, .page-about, .toctree-wrapper, script, button, "
+    ".headerlink, .figure-files, .page-about, .toctree-wrapper, .web-only, script, button, "
     ".sd-summary-icon, .sd-summary-state-marker, .sd-summary-chevron-right"
 )
 PAGE = """<!doctype html>
@@ -47,20 +48,22 @@ PAGE = """<!doctype html>
 <script src="../html/_static/mathjax/tex-mml-chtml.js"></script>
 </head><body class="tex2jax_ignore mathjax_ignore">{front}{contents}{chapters}</body></html>
 """
-# A formula and the punctuation after it stay on one line; a short table stays on one page.
-GLUE = """() => {
-  for (const box of document.querySelectorAll('article mjx-container:not([display])')) {
-    const text = box.nextSibling;
+# A formula and the punctuation after it stay on one line. What is short stays on one page: a table,
+# a statement, a piece of code; longer ones would leave holes.
+KEEP = """() => {
+  for (const formula of document.querySelectorAll('article span.math')) {
+    const text = formula.nextSibling;
     const end = text?.nodeType === 3 ? text.data.match(/^[^\\s\\w]+/)?.[0].length : 0;
     if (!end) continue;
     text.splitText(end);
     const line = document.createElement('span');
     line.style.whiteSpace = 'nowrap';
-    box.replaceWith(line);
-    line.append(box, text);
+    formula.replaceWith(line);
+    line.append(formula, text);
   }
-  for (const table of document.querySelectorAll('article table'))
-    if (table.rows.length <= 12) table.style.breakInside = 'avoid';
+  const whole = 'article table, article div.proof, article div.cell_input';
+  for (const piece of document.querySelectorAll(whole))
+    if (piece.getBoundingClientRect().height < 330) piece.style.breakInside = 'avoid';
 }"""
 # What is wider than the column, a formula or a table, is made as small as it must be.
 SHRINK = """() => {
@@ -121,6 +124,9 @@ def chapter(html: Path, part: str, page: str) -> Chapter:
     article = BeautifulSoup(text, "html.parser").select_one("article.bd-article")
     for extra in article.select(DROPPED):
         extra.decompose()
+    for line in article.find_all("p"):
+        if line.get_text().startswith("Download:"):
+            line.decompose()
     for fold in article.find_all("details"):
         fold["open"] = ""
     for code in article.select("details.hide"):  # folded code has no title of its own
@@ -245,7 +251,7 @@ def printed(tab: Any, source: Path, target: Path) -> dict[str, int]:
     tab.emulate_media(media="print")
     tab.evaluate("MathJax.startup.promise.then(() => true)")
     tab.evaluate("document.fonts.ready.then(() => true)")
-    tab.evaluate(GLUE)
+    tab.evaluate(KEEP)
     tab.evaluate(SHRINK)
     if outside := tab.evaluate(OUTSIDE):
         raise execute.Refusal("\n".join(["Wider than the column:", *outside[:20]]))
@@ -292,6 +298,7 @@ def outline(writer: Any, chapters: list[Chapter]) -> None:
 
 def finish(path: Path, about: Edition, chapters: list[Chapter]) -> None:
     """Nothing; the PDF has an outline, names the book, and no date."""
+    logging.getLogger("pypdf").setLevel(logging.ERROR)  # Chromium counts its objects otherwise
     writer = PdfWriter(clone_from=path)
     writer.pdf_header = "%PDF-1.7"  # it has tags
     outline(writer, chapters)
