@@ -131,9 +131,9 @@ def check_machine(machine: Callable, parameters: dict) -> None:
 
 
 def defaults(machine: Callable | None) -> dict:
-    """The default parameters of a machine."""
-    known = inspect.signature(machine).parameters if machine else {}
-    return {name: p.default for name, p in known.items() if p.default is not p.empty}
+    """The default parameters of a machine, those after K and rng."""
+    known = list(inspect.signature(machine).parameters.items())[2:] if machine else []
+    return {name: p.default for name, p in known if p.default is not p.empty}
 
 
 def _called(machine: Callable) -> str:

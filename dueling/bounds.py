@@ -10,6 +10,8 @@ Where a statement says nothing, a bound on a probability is 1 and a bound on an 
 A bound minimised over eps is valid for each eps, hence for any grid of them.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -5,6 +5,8 @@ another, by a two-sided paired t-test of the mean difference, with Holm's correc
 family of comparisons.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

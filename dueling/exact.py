@@ -9,6 +9,8 @@ A machine UCB(alpha) is the tuple of its arms' ``(n, s)``, pulls and wins; its c
 against the left arm x]. If all probabilities are ``int`` or ``Fraction``, so are all results.
 """
 
+from __future__ import annotations
+
 import math
 import operator
 from collections import defaultdict, deque

@@ -8,6 +8,8 @@ A utility law says how the utility of an arm with mean m is drawn. Utilities are
 only expectations over the law matter, and a law is a function ``law(m) -> (atoms, weights)``.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 

@@ -10,6 +10,8 @@ place of bounds on them their sums predict the regret. Here P[x, y] = Pr[the rig
 duel (x, y) costs :math:`(w_x+w_y)/2`, and x* is the arm with w = 0.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

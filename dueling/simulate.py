@@ -1,5 +1,7 @@
 """Many runs of an algorithm on a scenario: the same bits on any number of workers."""
 
+from __future__ import annotations
+
 import os
 import threading
 from collections.abc import Callable, Iterator
