@@ -70,9 +70,10 @@ def sentence(R: str, results: Results) -> Found:
     here, grid = results("figure-verdicts")[R] == "holds", results("choices-map")[R]
     need = len(here) // 2 + 1 if R == "R3" else len(here)
     there = int((grid >= need).sum())
+    enough = "all" if need == len(here) else f"{need} or more"
     said = (
         f"holds in {here.sum()} of {len(here)} scenarios at this edition's constants; "
-        f"in {need} or more at {there} of the {len(grid)} settings of the map"
+        f"in {enough} at {there} of the {len(grid)} settings of the map"
     )
     at_home = here.sum() >= need
     return settled(bool(at_home and there == len(grid)), bool(at_home or there)), said

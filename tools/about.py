@@ -76,6 +76,8 @@ def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], 
     """Nothing; the page ends with what it offers, and its header has a menu of the same."""
     if app.builder.name != "html" or pagename not in app.env.found_docs:
         return
+    if pagename == app.config.root_doc:
+        context["docstitle"] = ""  # the page's own title is the book's
     offered = offers(app, pagename, context["pathto"])
     context["body"] = context.get("body", "") + box(app, pagename, offered, context)
     buttons = [
@@ -84,7 +86,8 @@ def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], 
     ]
     cite = {
         "type": "javascript",
-        "javascript": "location.hash='cite-this-page'",
+        "javascript": "document.getElementById('cite-this-page').open=true;"
+        "location.hash='cite-this-page'",
         "text": "Cite this page",
         "label": "page-cite",
     }

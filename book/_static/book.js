@@ -1,7 +1,7 @@
 /* What scrolls inside itself can be reached with the keyboard, and nothing else of its kind: long
    formulas and wide ledgers here, code and tables by the theme, which looks after a resize. */
 (() => {
-  const kinds = "mjx-container[display='true'], div.ledger";
+  const kinds = "mjx-container[display='true'], span.math, div.ledger";
   const look = () => {
     for (const box of document.querySelectorAll(kinds)) {
       if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
