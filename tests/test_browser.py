@@ -57,6 +57,11 @@ AXE = """([exclude, options]) => axe.run({exclude}, {
   .map(v => `${v.id}: ` + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(' | ')))"""
 CODE = [["mjx-container"], [".highlight"], ["dt.sig"]]
 CONTRAST = {"runOnly": ["color-contrast"]}
+CUT = """() => [...document.querySelectorAll('article span.math')].filter(box => {
+  const formula = box.querySelector('mjx-math');
+  const hidden = formula && formula.getBoundingClientRect().width > box.clientWidth + 1;
+  return hidden && getComputedStyle(box).overflowX !== 'auto';
+}).map(box => box.textContent.slice(0, 60))"""
 FOCUS = {
     "runOnly": ["scrollable-region-focusable", "link-name", "button-name", "aria-hidden-focus"]
 }
@@ -147,6 +152,7 @@ def test_page(tab, site, page):
     found["barriers"] = barriers(tab, WIDE, "light", CODE, {})
     found["barriers, dark"] = barriers(tab, WIDE, "dark", CODE, CONTRAST)
     found["barriers, narrow"] = barriers(tab, NARROW, "light", CODE, FOCUS)
+    found["cut off, narrow"] = tab.evaluate(CUT)
     faults = {fault: seen for fault, seen in found.items() if seen}
     assert not faults, json.dumps(faults, indent=1)
 

@@ -4,7 +4,10 @@
   const kinds = "mjx-container[display='true'], span.math, div.ledger";
   const look = () => {
     for (const box of document.querySelectorAll(kinds)) {
-      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      // Inside a line the hidden copy for screen readers may be wider than the formula itself.
+      const formula = box.matches("span") && box.querySelector("mjx-math");
+      const width = formula ? formula.getBoundingClientRect().width : box.scrollWidth;
+      if (width > box.clientWidth + 1) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     }
   };
@@ -29,7 +32,11 @@ document.addEventListener("DOMContentLoaded", () => {
     table.setAttribute("role", "table");
     for (const part of table.querySelectorAll("thead, tbody, tr, th, td")) {
       part.setAttribute("role", roles[part.tagName]);
-      if (part.tagName === "TD") part.dataset.column = names[part.cellIndex];
+    }
+    for (const row of table.tBodies[0]?.rows ?? []) {
+      const filled = [...row.cells].filter((entry) => entry.textContent.trim());
+      if (filled.length < 2) continue; // the heading of a group
+      for (const entry of filled) entry.dataset.column = names[entry.cellIndex];
     }
   }
 });
