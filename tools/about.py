@@ -77,7 +77,7 @@ def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], 
     if app.builder.name != "html" or pagename not in app.env.found_docs:
         return
     if pagename == app.config.root_doc:
-        context["docstitle"] = ""  # the page's own title is the book's
+        context["title"] = "Front page"  # its own title is the book's, which follows
     offered = offers(app, pagename, context["pathto"])
     context["body"] = context.get("body", "") + box(app, pagename, offered, context)
     buttons = [
