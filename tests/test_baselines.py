@@ -8,7 +8,7 @@ from conftest import Logged, at_reference, new_game, plain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dueling import BTMB, IF, Preferences
+from dueling import BTMB, IF, Preferences, simulate
 
 # The slow readings: a list of all comparisons, everything else recomputed from it in every step
 
@@ -270,3 +270,10 @@ def test_the_winner_of_a_clear_tournament_duels_itself(algorithm):
 )
 def test_reference_value(algorithm, mean, error):
     assert at_reference(algorithm, mean, error)
+
+
+def test_a_gamma_whose_square_no_float_holds_drops_no_arm():
+    """The radius is infinite: every duel is one of the tournament, compiled and plain."""
+    fast, slow = (simulate("YJ", BTMB(gamma=1e200), 60, 2, compiled=c) for c in (True, False))
+    assert np.array_equal(fast.plays, slow.plays)
+    assert (fast.advances == 10).all()

@@ -128,6 +128,9 @@ def test_all_parameters_are_told():
     assert of(Sparring(UCB, right=partial(UCB, alpha=1)))["right"]["alpha"] == 1
     assert of(LinearDoubler(ConfidenceBall1))["memory"] == "average"
     assert of(Doubler(Ten)) == {} and of(BTMB())["scale"] == 3.0
+    assert of(Doubler(lambda K=2, rng=None, x=1: Ten(K, rng))) == {
+        "x": 1
+    }  # K and rng are the run's
 
 
 def test_provenance_holds_what_json_can():
