@@ -34,7 +34,7 @@ $(LOCKED): requirements.txt
 	  { echo "$(PYTHON) is older than Python 3.11: try make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -m venv --clear .venv || \
 	  { echo "$(PYTHON) cannot make a venv; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --require-hashes -r requirements.txt
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.txt
 	$(BIN)/python -m pip check
 	@touch $@
 
