@@ -42,15 +42,15 @@ $(READY): $(LOCKED) pyproject.toml
 	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-RUN    = $(BIN)/python tools/execute.py --profile $(PROFILE)
+RUN    = $(BIN)/python -m edition.run --profile $(PROFILE)
 RENDER = $(BIN)/jupyter-book build . --all -q -W -n --keep-going
 
 book: $(READY)
 	$(RUN) -- sh -c 'rm -rf _build/html && exec $(RENDER)'
 
 pdf: $(READY)
-	$(BIN)/python tools/browser.py
-	$(RUN) -- sh -c 'rm -rf _build/html && BOOK_PDF=1 $(RENDER) && exec $(BIN)/python tools/pdf.py'
+	$(BIN)/python -m edition.release.browser
+	$(RUN) -- sh -c 'rm -rf _build/html && BOOK_PDF=1 $(RENDER) && exec $(BIN)/python -m edition.release.pdf'
 
 test: lint
 	$(BIN)/python -m pytest $(PYTEST)
@@ -58,9 +58,9 @@ test: lint
 # The tests of a built book; without a browser they say why they are skipped. Then a sample of its
 # results is simulated again on other numbers of workers, bit for bit.
 check: $(READY)
-	-$(BIN)/python tools/browser.py
+	-$(BIN)/python -m edition.release.browser
 	$(BIN)/python -m pytest -m built -n 2
-	$(BIN)/python tools/again.py
+	$(BIN)/python -m edition.release.again
 
 reproduce: $(READY)
 	@test -e reproduce/manifest.json || \
@@ -72,13 +72,13 @@ reproduce: $(READY)
 	$(MAKE) compare
 
 compare: $(READY)
-	$(BIN)/python tools/compare.py $(if $(ONLY),--only $(ONLY))
+	$(BIN)/python -m edition.release.manifest $(if $(ONLY),--only $(ONLY))
 
 manifest: $(READY)
-	$(BIN)/python tools/compare.py --write
+	$(BIN)/python -m edition.release.manifest --write
 
 metadata: $(READY)
-	$(BIN)/python tools/metadata.py
+	$(BIN)/python -m edition.release.citation
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from dueling import ALGORITHMS, Utilities, scenario, simulate
-from dueling.scenarios import NAMES
+from dueling.section7 import NAMES
 
 HERE = Path(__file__).parent
 T = 32000

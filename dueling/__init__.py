@@ -1,8 +1,12 @@
 """Reducing Dueling Bandits to Cardinal Bandits (Ailon, Karnin and Joachims, ICML 2014), as code."""
 
-from .algorithm import Algorithm, Single, Uniform
+from importlib.metadata import version
+
 from .baselines import BTMB, IF
-from .compiled import compilable
+from .engine.algorithm import Algorithm, Single, Uniform
+from .engine.compiled import compilable
+from .engine.results import Result
+from .engine.simulation import simulate
 from .game import Bandit, Game
 from .links import bernoulli, beta, deterministic, linear, logit, natural
 from .machines import (
@@ -14,11 +18,10 @@ from .machines import (
     TsallisINF,
 )
 from .reductions import Doubler, MultiSBM, Sparring
-from .results import Result
-from .scenarios import Cardinal, Preferences, Utilities, scenario, yj
-from .simulate import ALGORITHMS, simulate
+from .scenarios import Cardinal, Preferences, Utilities
+from .section7 import ALGORITHMS, scenario, yj
 
-__version__ = "0.1.0"
+__version__ = version("dueling")
 __all__ = [
     "ALGORITHMS",
     "BTMB",

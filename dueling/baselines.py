@@ -9,9 +9,9 @@ from math import log, sqrt
 
 import numpy as np
 
-from . import checks
-from .algorithm import Algorithm, Constants, number
-from .compiled import compilable
+from .engine import checks
+from .engine.algorithm import Algorithm, Constants, number
+from .engine.compiled import compilable
 
 
 def interleaved_filter(c, game):

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import roots_jacobi
 
-from . import checks
+from .engine import checks
 
 Law = Callable[[float], tuple[np.ndarray, np.ndarray]]
 

@@ -12,8 +12,8 @@ from math import exp, inf, log, sqrt
 
 import numpy as np
 
-from . import checks
-from .compiled import compilable
+from .engine import checks
+from .engine.compiled import compilable
 
 #: ln t for t = 1..2^15 - 1, sooner read than computed and with the same bits.
 LN = np.array([-inf, *map(log, range(1, 2**15))])

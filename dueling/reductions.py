@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .algorithm import Algorithm, check_machine, defaults, label
+from .engine.algorithm import Algorithm, check_machine, defaults, label
 
 
 def doubler(S, L, game):

@@ -24,25 +24,20 @@ import yaml
 from bs4 import BeautifulSoup
 from conftest import other_checkout
 
+from edition.release import browser, citation, facts, manifest, pdf
+from edition.sphinx import about
+from edition.sums import digest, sum_of, sums
+
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "_build" / "html"
-sys.path.insert(0, str(ROOT / "tools"))
-import about  # noqa: E402
-import browser  # noqa: E402
-import compare  # noqa: E402
-import edition  # noqa: E402
-import metadata  # noqa: E402
-import pdf  # noqa: E402
-from sums import digest, sum_of, sums  # noqa: E402
-
-HERE = edition.edition(ROOT)
+HERE = facts.edition(ROOT)
 
 
 # --- citing
 
 
 def test_metadata_say_what_pyproject_says():
-    assert metadata.outdated(ROOT) == []
+    assert citation.outdated(ROOT) == []
 
 
 def test_the_version_is_the_same_everywhere():
@@ -54,7 +49,7 @@ def test_the_version_is_the_same_everywhere():
 
 
 def test_the_archive_learns_which_paper_this_is():
-    related = json.loads(metadata.zenodo(HERE))["related_identifiers"]
+    related = json.loads(citation.zenodo(HERE))["related_identifiers"]
     assert [link["identifier"] for link in related] == [HERE.paper["url"]]
 
 
@@ -107,18 +102,18 @@ def test_links_to_the_host_once_there_is_one():
 
 
 def test_an_archive_knows_its_commit(tmp_path):
-    assert edition.commit(tmp_path) == "unknown"
+    assert facts.commit(tmp_path) == "unknown"
     (tmp_path / ".git_archival.txt").write_text("$Format:%H$\n")
-    assert edition.commit(tmp_path) == "unknown"
+    assert facts.commit(tmp_path) == "unknown"
     (tmp_path / ".git_archival.txt").write_text("ab" * 20 + "\n")
-    assert edition.commit(tmp_path) == "ab" * 20
+    assert facts.commit(tmp_path) == "ab" * 20
 
 
 def test_an_archive_inside_another_checkout_knows_its_own_commit(tmp_path):
     other_checkout(tmp_path)
     (inner := tmp_path / "inner").mkdir()
     (inner / ".git_archival.txt").write_text("cd" * 20 + "\n")
-    assert edition.commit(inner) == "cd" * 20
+    assert facts.commit(inner) == "cd" * 20
 
 
 # --- comparing
@@ -151,7 +146,7 @@ def test_sums_of_arrays_are_blind_to_the_commit_alone(tmp_path):
 
 
 def test_differences_are_named():
-    found = compare.differing({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "9", "d": "4"}, "x")
+    found = manifest.differing({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "9", "d": "4"}, "x")
     assert found == ["x: c is missing", "x: d is new", "x: b differs"]
 
 
@@ -161,7 +156,7 @@ def table(build, values, runs=None):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("name,x\na," + values.replace(",", "\nb,") + "\n")
     file.with_suffix(".json").write_text(json.dumps({"runs": runs} if runs else {}))
-    return compare.tables(build)
+    return manifest.tables(build)
 
 
 @pytest.mark.parametrize(
@@ -178,13 +173,13 @@ def table(build, values, runs=None):
 )
 def test_elsewhere_columns_may_differ_as_their_runs_allow(tmp_path, values, runs, far):
     known = table(tmp_path, "10,12", runs)
-    assert bool(compare.far(known, table(tmp_path, values, runs))) == far
+    assert bool(manifest.far(known, table(tmp_path, values, runs))) == far
 
 
 @pytest.mark.parametrize("runs", [None, 1])
 def test_elsewhere_a_missing_number_is_a_difference(tmp_path, runs):
     known = table(tmp_path, "10,12", runs)
-    assert compare.far(known, {}) and compare.far(known, table(tmp_path, "11", runs))
+    assert manifest.far(known, {}) and manifest.far(known, table(tmp_path, "11", runs))
 
 
 def test_a_build_against_the_manifest(tmp_path, monkeypatch):
@@ -193,41 +188,41 @@ def test_a_build_against_the_manifest(tmp_path, monkeypatch):
     for file, text in ((table, "x\n10\n12\n"), (page, "<p>a</p>")):
         file.parent.mkdir(parents=True)
         file.write_text(text)
-    monkeypatch.setattr(compare, "place", lambda root: {"libc": "glibc 1"})
-    known = compare.manifest(tmp_path)
-    assert compare.against(known, tmp_path, ["results", "pages"]) == ([], "byte for byte", 2)
+    monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 1"})
+    known = manifest.manifest(tmp_path)
+    assert manifest.against(known, tmp_path, ["results", "pages"]) == ([], "byte for byte", 2)
     page.write_text("<p>b</p>")
-    assert compare.against(known, tmp_path, ["results"])[0] == []
-    assert compare.against(known, tmp_path, ["pages"])[0] == ["pages: a.html differs"]
+    assert manifest.against(known, tmp_path, ["results"])[0] == []
+    assert manifest.against(known, tmp_path, ["pages"])[0] == ["pages: a.html differs"]
     table.write_text("x\n10.01\n12\n")
-    assert compare.against(known, tmp_path, ["results"])[0] == ["results: t.csv differs"]
-    monkeypatch.setattr(compare, "place", lambda root: {"libc": "glibc 2"})
-    lines, rule, counted = compare.against(known, tmp_path, ["results", "pages"])
+    assert manifest.against(known, tmp_path, ["results"])[0] == ["results: t.csv differs"]
+    monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 2"})
+    lines, rule, counted = manifest.against(known, tmp_path, ["results", "pages"])
     assert lines == [] and "another libc" in rule and counted == 1
 
 
 def test_nothing_is_not_described_and_one_tree_not_compared(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(compare, "ROOT", tmp_path)
-    assert compare.main(["--write"]) == 1 and not (tmp_path / compare.MANIFEST).exists()
+    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    assert manifest.main(["--write"]) == 1 and not (tmp_path / manifest.MANIFEST).exists()
     assert "make book first" in capsys.readouterr().out
     for file, text in (("results/t.csv", "x\n"), ("html/a.html", "<p>"), ("html/b.pdf", "")):
         (tmp_path / "_build" / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "_build" / file).write_text(text)
-    assert compare.main(["--write"]) == 1 and "those of make pdf" in capsys.readouterr().out
+    assert manifest.main(["--write"]) == 1 and "those of make pdf" in capsys.readouterr().out
     (tmp_path / "_build/html/b.pdf").unlink()
     (tmp_path / "_build/html/ro-crate-metadata.json").write_text("a run, profile smoke")
-    assert compare.main(["--write"]) == 1 and "a small profile" in capsys.readouterr().out
+    assert manifest.main(["--write"]) == 1 and "a small profile" in capsys.readouterr().out
     for trees in ([str(tmp_path)], [str(tmp_path), str(tmp_path / "none")]):
         with pytest.raises(SystemExit):
-            compare.main(trees)
+            manifest.main(trees)
     assert "two built trees" in capsys.readouterr().err
 
 
 def test_the_report_fits_a_screen(capsys):
-    assert compare.tell([f"file {i} differs" for i in range(300)], "byte for byte", 400) == 1
+    assert manifest.tell([f"file {i} differs" for i in range(300)], "byte for byte", 400) == 1
     said = capsys.readouterr().out.splitlines()
     assert len(said) < 50 and said[-1] == "  ... and 260 more"
-    assert compare.tell([], "byte for byte", 400) == 0
+    assert manifest.tell([], "byte for byte", 400) == 0
 
 
 # --- a tiny book through the real pipeline
@@ -307,10 +302,10 @@ def test_the_pdf_has_contents_an_outline_and_no_date(tiny_book, tmp_path):
 def test_a_build_elsewhere_has_the_same_bytes(tiny_book, tmp_path, capsys):
     other = tiny.make(tmp_path / "somewhere" / "else")
     finished(tiny.build(other))
-    assert compare.main([str(tiny_book / "_build"), str(other / "_build")]) == 0
+    assert manifest.main([str(tiny_book / "_build"), str(other / "_build")]) == 0
     (other / "_build" / "html" / "book" / "a.html").write_text("")
     (other / "_build" / "results" / "line.csv").unlink()
-    assert compare.main([str(tiny_book / "_build"), str(other / "_build")]) == 1
+    assert manifest.main([str(tiny_book / "_build"), str(other / "_build")]) == 1
     said = capsys.readouterr().out
     assert "html: book/a.html differs" in said and "results: line.csv is missing" in said
 
@@ -444,7 +439,7 @@ def test_no_time_outside_the_status_page():
     found = [
         path.relative_to(BOOK).as_posix() for path in texts() if stamp.search(path.read_bytes())
     ]
-    assert found == compare.STATUS
+    assert found == manifest.STATUS
 
 
 @built

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dueling import back, book
+from edition import backmatter, notebook, tables
 
 LEDGERS = {"ucb": [{"step": "Lemma A", "anchor": "w-a"}, {"step": "Lemma A", "anchor": "w-a-2"}]}
 
@@ -17,46 +17,46 @@ def entry(**changes):
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """A book of two theory chapters, with their ledgers and errata."""
-    (tmp_path / "_toc.yml").write_text("- file: book/theory/game\n- file: book/theory/ucb\n")
+    (tmp_path / "_toc.yml").write_text("chapters:\n- file: book/theory/game\n- file: book/theory/ucb\n")
     (tmp_path / "book" / "back").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     for page in ("ucb", "game"):
-        book.write_result(f"ledgers/{page}.json", json.dumps(LEDGERS.get(page, [])))
+        tables.write_text(f"ledgers/{page}.json", json.dumps(LEDGERS.get(page, [])))
     return tmp_path
 
 
 def test_ledgers_are_those_of_the_theory_chapters_in_their_order(root):
-    assert list(back.ledgers()) == ["game", "ucb"]
-    assert back.ledgers()["ucb"] == LEDGERS["ucb"]
+    assert list(backmatter.ledgers()) == ["game", "ucb"]
+    assert backmatter.ledgers()["ucb"] == LEDGERS["ucb"]
 
 
 def test_evidence_is_the_first_row_of_its_step():
-    assert back.evidence(entry(), LEDGERS) == [("ucb", LEDGERS["ucb"][0])]
+    assert backmatter.evidence(entry(), LEDGERS) == [("ucb", LEDGERS["ucb"][0])]
 
 
 @pytest.mark.parametrize("evidence", [{"ucb": ["Lemma C"]}, {"ubc": ["Lemma A"]}])
 def test_a_step_that_is_in_no_ledger_is_refused(evidence):
     with pytest.raises(ValueError, match=r"E1: the ledger of .* has no step"):
-        back.evidence(entry(evidence=evidence), LEDGERS)
+        backmatter.evidence(entry(evidence=evidence), LEDGERS)
 
 
 def test_an_erratum_without_evidence_is_refused():
     with pytest.raises(ValueError, match="E1 has no evidence"):
-        back.evidence({"id": "E1", "verdict": "gap"}, LEDGERS)
-    assert back.evidence({"id": "E1", "see": "there"}, LEDGERS) == []
+        backmatter.evidence({"id": "E1", "verdict": "gap"}, LEDGERS)
+    assert backmatter.evidence({"id": "E1", "see": "there"}, LEDGERS) == []
 
 
 def test_errata_are_sorted_by_severity(root):
     verdicts = {"E1": "typo", "E2": "gap", "E3": "false"}
     known = [entry(id=name, verdict=verdict) for name, verdict in verdicts.items()]
     (root / "book" / "back" / "errata.yml").write_text(json.dumps(known))
-    found = back.errata(back.ledgers())
+    found = backmatter.errata(backmatter.ledgers())
     assert [(e["id"], e["severity"]) for e in found] == [
         ("E3", "false"),
         ("E2", "gap"),
         ("E1", "typo"),
     ]
-    assert back.links({**found[0], "see": "there"}) == "*ucb*: {ref}`Lemma A <w-a>`. there"
+    assert backmatter.links({**found[0], "see": "there"}) == "*ucb*: {ref}`Lemma A <w-a>`. there"
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_errata_are_sorted_by_severity(root):
     ],
 )
 def test_symbols_of_a_formula(formula, expected):
-    assert back.symbols(formula) == expected
+    assert backmatter.symbols(formula) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,26 +84,26 @@ def test_symbols_of_a_formula(formula, expected):
     ],
 )
 def test_indices_and_arguments_introduce_nothing(symbol, expected):
-    assert back.heads(symbol) == expected
+    assert backmatter.heads(symbol) == expected
 
 
 def test_formulas_of_a_text():
     text = "Let $a$ and `$b$` be {glue:text}`x$y$`.\n\n$$\nc\n$$ (eq)\n\nThen $d_{e}$."
-    assert back.formulas(text) == ["a", "\nc\n", "d_{e}"]
+    assert backmatter.formulas(text) == ["a", "\nc\n", "d_{e}"]
 
 
 def test_a_table_keeps_its_bars_and_escapes_its_text():
-    shown = back.table(("a", "b"), [("$|x|$", back.plain("x* <= D_y"))]).data
+    shown = notebook.table(("a", "b"), [("$|x|$", backmatter.plain("x* <= D_y"))]).data
     assert shown.splitlines()[1:] == ["| --- | --- |", r"| $\|x\|$ | x\* \<= D\_y |"]
 
 
 def test_places_know_their_role():
-    found = [back.place(label) for label in ("../experiments/figure", "sec-a", "thm-b")]
+    found = [backmatter.reference(label) for label in ("../experiments/figure", "sec-a", "thm-b")]
     assert found == ["{doc}`../experiments/figure`", "{ref}`sec-a`", "{prf:ref}`thm-b`"]
 
 
 def test_a_file_keeps_commas_and_quotes(root):
     rows = [["a, b", 'say "c"'], ["$d$", "e\nf"]]
-    back.write_csv("errata", ("x", "y"), rows)
-    with (book.results() / "errata.csv").open(newline="") as file:
+    tables.write_csv("errata", ("x", "y"), rows)
+    with (tables.folder() / "errata.csv").open(newline="") as file:
         assert list(csv.reader(file)) == [["x", "y"], *rows]

@@ -24,8 +24,6 @@ from dueling import (
     Utilities,
     bernoulli,
     beta,
-    checks,
-    compiled,
     linear,
     natural,
     scenario,
@@ -33,6 +31,7 @@ from dueling import (
     structured,
     yj,
 )
+from dueling.engine import checks, compiled
 
 NAN, INF = float("nan"), float("inf")
 

@@ -12,13 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
+from edition import kernel, notebooks, overlay, place, run
+
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-import execute  # noqa: E402
-import executed  # noqa: E402
 
 PARAMETERS = ("set", "runs = 3", ["parameters"])
-SHOW = ("show", "print(runs)\nobject()", [])
+SHOW = ("show", "print(runs)\nobject()\nif not runs:\n    from dueling import game", [])
 
 
 def notebook(*cells, prose="Words.", needs=(), reads=()):
@@ -44,18 +43,20 @@ def root(tmp_path):
         (tmp_path / folder).mkdir()
     (tmp_path / "_toc.yml").write_text("root: book/index\nchapters:\n  - file: book/a\n")
     (tmp_path / "book" / "profiles.yml").write_text("full: {}\nsmoke: {book/a: {runs: 1}}\n")
-    (tmp_path / "dueling" / "game.py").write_text("K = 6\n")
+    (tmp_path / "dueling" / "game.py").write_text("from .engine import checks\n")
+    (tmp_path / "dueling" / "engine").mkdir()
+    (tmp_path / "dueling" / "engine" / "checks.py").write_text("")
     (tmp_path / "requirements.txt").write_text("numpy==2.0\n")
     put(tmp_path, "book/a", notebook(PARAMETERS, SHOW))
     return tmp_path
 
 
-def run(root, *words):
-    return execute.main(["--root", str(root), "--profile", "full", *words])
+def built(root, *words):
+    return run.main(["--root", str(root), "--profile", "full", *words])
 
 
 def outputs(root, name="book/a", profile="full"):
-    return execute.executed(root, profile, name)
+    return notebooks.executed(root, profile, name)
 
 
 @pytest.fixture
@@ -66,37 +67,37 @@ def executions(monkeypatch):
     def fake(root, profile, name, parameters):
         ran.append(name)
         about = {
-            "fingerprint": execute.fingerprint(root, name, parameters),
+            "fingerprint": notebooks.fingerprint(root, name, parameters),
             "parameters": dict(parameters.get(name, {})),
         }
-        made = execute.load(execute.source(root, name))
-        execute.write(
-            execute.executed(root, profile, name),
+        made = notebooks.load(notebooks.source(root, name))
+        place.write(
+            notebooks.executed(root, profile, name),
             json.dumps(made | {"metadata": {"executed": about}}),
         )
         return {"seconds": 0.0, "peak_mb": 0}
 
-    monkeypatch.setattr(execute, "run", fake)
+    monkeypatch.setattr(run, "run", fake)
     return ran
 
 
 # --- the repository
 
 
-@pytest.mark.parametrize("name", execute.notebooks(ROOT))
+@pytest.mark.parametrize("name", notebooks.notebooks(ROOT))
 def test_notebooks_are_kept_without_outputs(name):
-    cells = execute.code(execute.load(execute.source(ROOT, name)))
+    cells = notebooks.code(notebooks.load(notebooks.source(ROOT, name)))
     assert [cell["outputs"] for cell in cells] == [[]] * len(cells)
     assert [cell["execution_count"] for cell in cells] == [None] * len(cells)
 
 
 @pytest.mark.parametrize("profile", ["full", "smoke"])
 def test_profiles_name_real_parameters(profile):
-    execute.chosen_parameters(ROOT, profile, [])
+    notebooks.chosen_parameters(ROOT, profile, [])
 
 
 def test_lock_has_hashes_and_names_no_registry():
-    lock = execute.read(ROOT / "requirements.txt")
+    lock = place.read(ROOT / "requirements.txt")
     pins = [line for line in lock.splitlines() if line[:1].isalnum()]
     assert pins and all("==" in line for line in pins)
     assert lock.count("--hash=sha256:") >= len(pins)
@@ -104,16 +105,21 @@ def test_lock_has_hashes_and_names_no_registry():
 
 
 def test_the_package_page_names_every_module():
-    page = execute.read(ROOT / "book" / "api.md").split()
-    modules = {path.stem for path in (ROOT / "dueling").glob("*.py")} - {"__init__"}
-    assert {f"dueling.{module}" for module in modules} <= set(page)
+    page = place.read(ROOT / "book" / "api.md").split()
+    assert set(modules("dueling")) <= set(page)
+
+
+def modules(package):
+    """The dotted names of the modules of a package of this checkout."""
+    files = [path.relative_to(ROOT) for path in (ROOT / package).rglob("*.py")]
+    return [".".join(f.with_suffix("").parts) for f in files if f.stem != "__init__"]
 
 
 def test_public_functions_have_types():
     """All but the texts that are compiled, which are written like the paper."""
     lacking = []
-    for path in (ROOT / "dueling").glob("*.py"):
-        module = import_module(f"dueling.{path.stem}")
+    for dotted in [*modules("dueling"), *modules("edition")]:
+        module = import_module(dotted)
         for name, f in inspect.getmembers(module, inspect.isfunction):
             asked = inspect.signature(f).parameters.values()
             bare = [p.name for p in asked if p.annotation is p.empty and "VAR" not in p.kind.name]
@@ -143,7 +149,12 @@ def edit_package(root):
     (root / "dueling" / "game.py").write_text("K = 7\n")
 
 
+def edit_what_it_imports(root):
+    (root / "dueling" / "engine" / "checks.py").write_text("K = 7\n")
+
+
 def add_module(root):
+    """One that the notebook does not import."""
     (root / "dueling" / "links.py").write_text("")
 
 
@@ -159,42 +170,42 @@ def edit_nothing(root):
     pass
 
 
-@pytest.mark.parametrize("change", [edit_nothing, edit_prose])
+@pytest.mark.parametrize("change", [edit_nothing, edit_prose, add_module])
 def test_skips_what_did_not_change(root, executions, change):
-    assert run(root) == 0
+    assert built(root) == 0
     change(root)
-    assert run(root) == 0
+    assert built(root) == 0
     assert executions == ["book/a"]
 
 
 @pytest.mark.parametrize(
-    "change", [edit_code, edit_cell_id, edit_package, add_module, edit_lock, edit_profile]
+    "change", [edit_code, edit_cell_id, edit_package, edit_what_it_imports, edit_lock, edit_profile]
 )
 def test_runs_again_after(root, executions, change):
-    assert run(root) == 0
+    assert built(root) == 0
     change(root)
-    assert run(root) == 0
+    assert built(root) == 0
     assert executions == ["book/a", "book/a"]
 
 
 def test_runs_again_after_a_change_of_the_style_of_figures(root, executions, monkeypatch):
-    assert run(root) == 0
-    monkeypatch.setattr(execute, "STYLE", root / "matplotlibrc")
-    execute.STYLE.write_text("svg.hashsalt: other\n")
-    assert run(root) == 0
+    assert built(root) == 0
+    monkeypatch.setattr(kernel, "STYLE", root / "matplotlibrc")
+    kernel.STYLE.write_text("svg.hashsalt: other\n")
+    assert built(root) == 0
     assert executions == ["book/a", "book/a"]
 
 
 def test_runs_again_with_another_parameter_and_back(root, executions):
     for words in ([], ["-p", "book/a", "runs", "9"], ["-p", "book/a", "runs", "9"], []):
-        assert run(root, *words) == 0
+        assert built(root, *words) == 0
     assert executions == ["book/a"] * 3
 
 
 def test_profiles_do_not_share_outputs(root, executions):
-    assert run(root) == 0
-    assert run(root, "--profile", "smoke") == 0
-    assert run(root) == 0
+    assert built(root) == 0
+    assert built(root, "--profile", "smoke") == 0
+    assert built(root) == 0
     assert len(executions) == 2
 
 
@@ -208,9 +219,9 @@ def two(root, needs_of_a, needs_of_b=()):
 
 def test_runs_what_is_needed_first_and_again_after_it(root, executions):
     two(root, ["book/b"])
-    assert run(root, "--only", "book/a") == 0
+    assert built(root, "--only", "book/a") == 0
     assert executions == ["book/b", "book/a"]
-    assert run(root, "-p", "book/b", "runs", "5") == 0
+    assert built(root, "-p", "book/b", "runs", "5") == 0
     assert executions[2:] == ["book/b", "book/a"]
 
 
@@ -218,7 +229,7 @@ def test_runs_again_after_a_change_of_the_data_it_reads(root, executions):
     put(root, "book/a", notebook(PARAMETERS, reads=["book/a.yml"]))
     for data in ("x: 1", "x: 1", "x: 2"):
         (root / "book" / "a.yml").write_text(data)
-        assert run(root) == 0
+        assert built(root) == 0
     assert executions == ["book/a", "book/a"]
 
 
@@ -235,21 +246,21 @@ def test_runs_again_after_a_change_of_the_data_it_reads(root, executions):
     ],
 )
 def test_refuses_what_it_does_not_know(root, executions, capsys, words, sentence):
-    assert run(root, *words) == 1
+    assert built(root, *words) == 1
     assert sentence in capsys.readouterr().err
     assert executions == []
 
 
 def test_refuses_a_circle(root, executions, capsys):
     two(root, ["book/b"], ["book/a"])
-    assert run(root) == 1
+    assert built(root) == 1
     assert "in a circle" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["/home/ann", "/home/José/Bücher"])
 def test_outputs_do_not_tell_where_the_checkout_is(place):
     output = {"output_type": "stream", "text": f"{place}/dueling/game.py at 0x7f at ünder"}
-    scrubbed = execute.scrub(output, Path(place))
+    scrubbed = run.scrub(output, Path(place))
     assert scrubbed["text"] == "dueling/game.py at 0x0 at ünder"
 
 
@@ -260,10 +271,10 @@ def test_two_executions_are_byte_identical(root):
     chatter = "import sys, time\nprint('a', flush=True)\ntime.sleep(0.3)\nprint('b')"
     bar = "print('\\r 3.1 it/s', file=sys.stderr)"
     put(root, "book/a", notebook(PARAMETERS, SHOW, ("talk", f"{chatter}\n{bar}", [])))
-    assert run(root, "-p", "book/a", "runs", "4") == 0
+    assert built(root, "-p", "book/a", "runs", "4") == 0
     first = outputs(root).read_bytes()
     outputs(root).unlink()
-    assert run(root, "-p", "book/a", "runs", "4") == 0
+    assert built(root, "-p", "book/a", "runs", "4") == 0
     assert outputs(root).read_bytes() == first
     assert str(root) not in first.decode()
     assert set(json.loads((outputs(root).parents[1] / "status.json").read_text())) == {"book/a"}
@@ -281,18 +292,18 @@ folder / "t.csv"
 @pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_text("x,z")])
 def test_runs_again_when_a_result_is_gone_or_another(root, capsys, change):
     put(root, "book/a", notebook(PARAMETERS, ("write", WRITE, [])))
-    assert run(root) == 0
-    wrote = execute.record(root, "full", "book/a")["wrote"]
+    assert built(root) == 0
+    wrote = notebooks.record(root, "full", "book/a")["wrote"]
     assert {file: made["cell"] for file, made in wrote.items()} == dict.fromkeys(
         ["t.csv", "t.json"], "write"
     )
-    assert execute.code(execute.load(outputs(root)))[1]["outputs"] == []  # a path is not shown
-    folder = execute.results(root, "full")
+    assert notebooks.code(notebooks.load(outputs(root)))[1]["outputs"] == []  # a path is not shown
+    folder = place.results(root, "full")
     (folder / "t.json").write_text('{"commit": "%s-edited"}' % ("cd" * 20))
-    assert run(root) == 0
+    assert built(root) == 0
     assert "unchanged" in capsys.readouterr().out
     change(folder / "t.csv")
-    assert run(root) == 0
+    assert built(root) == 0
     assert "book/a: running" in capsys.readouterr().out
     assert (folder / "t.csv").read_text() == "x,y"
 
@@ -300,8 +311,8 @@ def test_runs_again_when_a_result_is_gone_or_another(root, capsys, change):
 def test_figures_are_pictures_and_vectors_without_a_date(root):
     text = "import matplotlib.pyplot as plt\nplt.plot([0, 1])\nplt.show()"
     put(root, "book/a", notebook(PARAMETERS, ("draw", text, [])))
-    assert run(root) == 0
-    data = execute.code(execute.load(outputs(root)))[1]["outputs"][0]["data"]
+    assert built(root) == 0
+    data = notebooks.code(notebooks.load(outputs(root)))[1]["outputs"][0]["data"]
     assert {"image/png", "image/svg+xml"} <= set(data)
     assert "dc:date" not in "".join(data["image/svg+xml"])
 
@@ -311,7 +322,7 @@ def test_streams_are_one_piece_without_progress_bars():
         return {"output_type": "stream", "name": name, "text": text}
 
     cut = [said("stdout", "a"), said("stderr", "\r 3 it/s"), said("stdout", "b")]
-    assert execute.merge(cut) == [said("stdout", "ab")]
+    assert run.merge(cut) == [said("stdout", "ab")]
 
 
 def test_runs_at_the_root_with_its_own_python(root, monkeypatch):
@@ -324,8 +335,8 @@ def test_runs_at_the_root_with_its_own_python(root, monkeypatch):
     text = "import os, sys\nprint(os.getcwd() == os.environ['HERE'], sys.prefix)"
     put(root, "book/a", notebook(("where", text, [])))
     (root / "book" / "profiles.yml").write_text("full: {}\n")
-    assert run(root) == 0
-    shown = execute.code(execute.load(outputs(root)))[0]["outputs"][0]["text"]
+    assert built(root) == 0
+    shown = notebooks.code(notebooks.load(outputs(root)))[0]["outputs"][0]["text"]
     assert "".join(shown) == f"True {sys.prefix}\n"
 
 
@@ -338,28 +349,28 @@ def test_runs_at_the_root_with_its_own_python(root, monkeypatch):
     ],
 )
 def test_newer_processors_round_as_older_ones(monkeypatch, found, disabled):
-    monkeypatch.setattr(execute, "vectors", lambda: found)
-    told = execute.kernel_environment("full")
+    monkeypatch.setattr(kernel, "vectors", lambda: found)
+    told = kernel.environment("full")
     assert told["OPENBLAS_NUM_THREADS"] == "1"
-    assert execute.arithmetic().get("NPY_DISABLE_CPU_FEATURES") == disabled
-    assert ("OPENBLAS_CORETYPE" in execute.arithmetic()) == (disabled is not None)
+    assert kernel.arithmetic().get("NPY_DISABLE_CPU_FEATURES") == disabled
+    assert ("OPENBLAS_CORETYPE" in kernel.arithmetic()) == (disabled is not None)
 
 
 def test_a_kernel_uses_the_common_vector_extensions_alone():
-    if execute.COMMON not in execute.vectors():
+    if kernel.COMMON not in kernel.vectors():
         pytest.skip("not an x86-64-v3 processor: NumPy is taken as it is")
-    ask = "import sys; sys.path.insert(0, 'tools'); import execute; print(*execute.vectors())"
+    ask = "from edition import kernel; print(*kernel.vectors())"
     command = [sys.executable, "-W", "error", "-c", ask]
-    environment = execute.kernel_environment("full")
+    environment = kernel.environment("full")
     done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.split() == [execute.COMMON], done.stderr
+    assert done.stdout.split() == [kernel.COMMON], done.stderr
 
 
 def test_failure_is_shown_and_the_last_good_output_stays(root, capsys):
-    assert run(root) == 0
+    assert built(root) == 0
     good = outputs(root).read_bytes()
     put(root, "book/a", notebook(PARAMETERS, ("show", "print(runs)\n1 / 0", [])))
-    assert run(root) == 1
+    assert built(root) == 1
     said = capsys.readouterr().err
     assert "book/a.ipynb failed in code cell 2" in said
     assert "    1 / 0" in said and "ZeroDivisionError: division by zero" in said
@@ -369,12 +380,12 @@ def test_failure_is_shown_and_the_last_good_output_stays(root, capsys):
 
 def test_a_dead_kernel_is_a_failure_of_its_cell(root, capsys):
     put(root, "book/a", notebook(PARAMETERS, ("die", "import os\nos._exit(1)", [])))
-    assert run(root) == 1
+    assert built(root) == 1
     assert "book/a.ipynb failed in code cell 2" in capsys.readouterr().err
 
 
 def start(root, *words):
-    command = [sys.executable, str(ROOT / "tools" / "execute.py"), "--root", str(root), *words]
+    command = [sys.executable, "-m", "edition.run", "--root", str(root), *words]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -413,7 +424,7 @@ def test_a_second_build_waits(root):
 def test_the_next_command_does_not_run_after_a_failure(root):
     put(root, "book/a", notebook(PARAMETERS, ("fail", "1 / 0", [])))
     (root / "book" / "profiles.yml").write_text("full: {}\n")
-    assert run(root, "--", "touch", "rendered") == 1
+    assert built(root, "--", "touch", "rendered") == 1
     assert not (root / "rendered").exists()
 
 
@@ -421,37 +432,37 @@ def test_the_next_command_does_not_run_after_a_failure(root):
 
 
 def test_overlay_shows_the_outputs(root):
-    assert run(root) == 0
+    assert built(root) == 0
     edit_prose(root)
-    cells = executed.overlaid(root, "full", "book/a")["cells"]
+    cells = overlay.overlaid(root, "full", "book/a")["cells"]
     assert [cell["id"] for cell in cells] == ["prose", "set", "show"]
     assert cells[0]["source"] == "Other words."
     assert "".join(cells[2]["outputs"][0]["text"]) == "3\n"
 
 
 def test_overlay_shows_parameters_that_are_not_the_edition_s(root):
-    assert run(root, "-p", "book/a", "runs", "4") == 0
-    cells = executed.overlaid(root, "full", "book/a")["cells"]
+    assert built(root, "-p", "book/a", "runs", "4") == 0
+    cells = overlay.overlaid(root, "full", "book/a")["cells"]
     assert [cell["id"] for cell in cells] == ["prose", "set", "injected-parameters", "show"]
 
 
 def test_overlay_refuses_what_was_not_executed(root):
-    with pytest.raises(execute.Refusal, match="not executed yet"):
-        executed.overlaid(root, "full", "book/a")
+    with pytest.raises(notebooks.Refusal, match="not executed yet"):
+        overlay.overlaid(root, "full", "book/a")
 
 
 @pytest.mark.parametrize("change", [edit_code, edit_package, edit_lock])
 def test_overlay_refuses_what_is_stale(root, executions, change):
-    assert run(root) == 0
+    assert built(root) == 0
     change(root)
-    with pytest.raises(execute.Refusal, match="changed since its execution"):
-        executed.overlaid(root, "full", "book/a")
+    with pytest.raises(notebooks.Refusal, match="changed since its execution"):
+        overlay.overlaid(root, "full", "book/a")
 
 
 def test_overlay_refuses_another_cell_s_output(root, executions):
-    assert run(root) == 0
-    done = execute.load(outputs(root))
+    assert built(root) == 0
+    done = notebooks.load(outputs(root))
     done["cells"][2]["source"] = "print(0)"
     outputs(root).write_text(json.dumps(done))
-    with pytest.raises(execute.Refusal, match="cell show is not the one"):
-        executed.overlaid(root, "full", "book/a")
+    with pytest.raises(notebooks.Refusal, match="cell show is not the one"):
+        overlay.overlaid(root, "full", "book/a")

@@ -6,7 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from dueling import bounds, exact
+from dueling.theory import bounds, exact, preferences
 
 GOOD1 = [0.8, 0.2, 0.2, 0.2, 0.2, 0.2]
 GOOD2 = [0.8, 0.7, 0.2, 0.2, 0.2, 0.2]
@@ -355,7 +355,7 @@ def yue_joachims(BD):
 
 
 def test_card_of_the_yue_joachims_table():
-    card = bounds.card(yue_joachims(0.06))
+    card = preferences.card(yue_joachims(0.06))
     assert card["antisymmetry defect"] == pytest.approx(0.02)
     assert card["Condorcet winner"] == 0 and card["order"] == [0, 1, 2, 3, 4, 5]
     assert card["undecided pairs"] == [(3, 5)]
@@ -364,54 +364,54 @@ def test_card_of_the_yue_joachims_table():
     assert card["gamma, extended"] == math.inf
     assert card["best arms"] == [(0,), (0,), (0, 1), (1,), (0,), (0,)]
     for BD in (0.04, 0.05):
-        assert bounds.gamma_transitivity(yue_joachims(BD)) == pytest.approx(1.25)
+        assert preferences.gamma_transitivity(yue_joachims(BD)) == pytest.approx(1.25)
     for BD, gap in ((0.06, -0.02), (0.05, -0.01), (0.04, 0)):
-        G = bounds.gap_matrix(yue_joachims(BD))
+        G = preferences.gap_matrix(yue_joachims(BD))
         assert G[3, 1] == pytest.approx(gap) and G[2, 1] == 0 and G[3, 2] == 0
-        assert bounds.gamma_extended(yue_joachims(BD)) == math.inf
+        assert preferences.gamma_extended(yue_joachims(BD)) == math.inf
 
 
 def test_gap_matrix_of_the_linear_link():
-    G = bounds.gap_matrix(linear(ARITH))
+    G = preferences.gap_matrix(linear(ARITH))
     assert np.allclose(G, np.tile((0.8 - np.array(ARITH)) / 2, (6, 1)))
-    card = bounds.card(linear(ARITH))
+    card = preferences.card(linear(ARITH))
     assert card["gamma, extended"] == pytest.approx(1)
     assert card["gamma, transitivity"] == 1 and card["triangle violations"] == []
 
 
 def test_no_condorcet_winner():
     P = np.array([[0.5, 0.4, 0.7], [0.6, 0.5, 0.4], [0.3, 0.6, 0.5]])
-    assert bounds.condorcet(P) is None and bounds.card(P)["gamma, extended"] == math.inf
+    assert preferences.condorcet(P) is None and preferences.card(P)["gamma, extended"] == math.inf
     with pytest.raises(ValueError, match="Condorcet winner"):
-        bounds.gap_matrix(P)
+        preferences.gap_matrix(P)
 
 
 @pytest.mark.parametrize(
     "link, gamma, low, high",
-    [(natural, bounds.gamma_natural, 0.2, 1), (logit, bounds.gamma_logit, 0, 1)],
+    [(natural, preferences.gamma_natural, 0.2, 1), (logit, preferences.gamma_logit, 0, 1)],
 )
 def test_gamma_of_a_link_is_the_least(link, gamma, low, high):
     rng = np.random.default_rng(1)
     tables = [link(np.append(rng.uniform(low, high, 4), high)) for _ in range(300)]
-    assert max(map(bounds.gamma_extended, tables)) <= gamma(low, high) + 1e-9
+    assert max(map(preferences.gamma_extended, tables)) <= gamma(low, high) + 1e-9
     tight = link(np.array([high, high - 1e-4 * (high - low), low]))
-    assert bounds.gamma_extended(tight) > 0.999 * gamma(low, high)
+    assert preferences.gamma_extended(tight) > 0.999 * gamma(low, high)
 
 
 def test_gamma_known_values():
-    assert bounds.gamma_natural(0.2, 0.8) == pytest.approx(25 / 16)
-    assert bounds.gamma_natural(0.2, 1) == pytest.approx(1.8)
-    assert bounds.gamma_logit(0, 1) == pytest.approx(1.2715, abs=5e-5)
-    assert bounds.gamma_logit(0.2, 0.8) == pytest.approx(1.0927, abs=5e-5)
+    assert preferences.gamma_natural(0.2, 0.8) == pytest.approx(25 / 16)
+    assert preferences.gamma_natural(0.2, 1) == pytest.approx(1.8)
+    assert preferences.gamma_logit(0, 1) == pytest.approx(1.2715, abs=5e-5)
+    assert preferences.gamma_logit(0.2, 0.8) == pytest.approx(1.0927, abs=5e-5)
     for r in (1, 2, 5, 20):
-        assert bounds.gamma_natural(1 / r, 1) <= r
+        assert preferences.gamma_natural(1 / r, 1) <= r
 
 
 @pytest.mark.parametrize("link", [natural, logit])
 def test_theorem_D1_holds_for_all_T(link):
     mu = np.array([0.2, 0.9, 0.5])
     P, w = link(mu), 0.9 - mu
-    G, gamma = bounds.gap_matrix(P), bounds.gamma_extended(P)
+    G, gamma = preferences.gap_matrix(P), preferences.gamma_extended(P)
     R = exact.regret(exact.multisbm(P, 10, 1), exact.gaps(mu))
     for T in range(2, 11):
         sharp = bounds.multisbm_gaps_sharp(G, w, T, 1, x1=0, eps=TWENTIETHS)
@@ -453,7 +453,7 @@ def test_theorem_D1_by_hand():
 def test_natural_link_on_one_good_arm_is_linear():
     # .8 against .2 wins with probability .8 under both
     w = 0.8 - np.array(GOOD1)
-    sharp = bounds.multisbm_gaps_sharp(bounds.gap_matrix(natural(GOOD1)), w, 10**6, 3)
+    sharp = bounds.multisbm_gaps_sharp(preferences.gap_matrix(natural(GOOD1)), w, 10**6, 3)
     assert sharp == pytest.approx(bounds.multisbm_sharp(GOOD1, 10**6, 3))
 
 
@@ -465,7 +465,10 @@ def test_natural_link_on_one_good_arm_is_linear():
     [
         (lambda: bounds.multisbm(ARITH, 9, 1, x1=6), "x1 must be an arm, 0 to 5; it is 6"),
         (lambda: bounds.doubler_ucb(ARITH, 9, 1, x1=-1), "x1 must be an arm, 0 to 5; it is -1"),
-        (lambda: bounds.gap_matrix(np.full((2, 2), 0.5), star=2), "star must be an arm, 0 to 1"),
+        (
+            lambda: preferences.gap_matrix(np.full((2, 2), 0.5), star=2),
+            "star must be an arm, 0 to 1",
+        ),
         (lambda: bounds.ucb_leading(ARITH, -1), "alpha must be positive .* it is -1"),
         (lambda: bounds.multisbm_leading(ARITH, 0), "alpha must be positive .* it is 0"),
         (lambda: bounds.doubler_leading(ARITH, math.nan), "alpha must be positive .* it is nan"),
@@ -497,10 +500,10 @@ def test_natural_link_on_one_good_arm_is_linear():
         (lambda: bounds.multisbm_gaps(np.ones((2, 2)), [1, 1], 9, 1), "w must be costs"),
         (lambda: bounds.multisbm_gaps(np.ones((3, 2)), [0, 1], 9, 1), "G must be K x K"),
         (lambda: bounds.multisbm_gamma([0, 0.1], [0, 1], 0.5, 9, 1), "gamma must be at least 1"),
-        (lambda: bounds.card([[0.5, 2], [-1, 0.5]]), r"P must lie in \[0, 1\]"),
-        (lambda: bounds.card([0.5, 0.5]), "P must be a square table"),
-        (lambda: bounds.gamma_natural(0, 1), "low must be positive"),
-        (lambda: bounds.gamma_logit(1, 0), "low must not exceed high"),
+        (lambda: preferences.card([[0.5, 2], [-1, 0.5]]), r"P must lie in \[0, 1\]"),
+        (lambda: preferences.card([0.5, 0.5]), "P must be a square table"),
+        (lambda: preferences.gamma_natural(0, 1), "low must be positive"),
+        (lambda: preferences.gamma_logit(1, 0), "low must not exceed high"),
     ],
 )
 def test_errors_name_the_argument(call, words):

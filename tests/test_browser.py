@@ -7,17 +7,16 @@ search, the keyboard, previews, folds, pages opened from the file system.
 
 import json
 import re
-import sys
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
+from edition.release import browser as chromium
+
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "_build" / "html"
-sys.path.insert(0, str(ROOT / "tools"))
-import browser as chromium  # noqa: E402
 
 pytestmark = pytest.mark.built
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in BOOK.rglob("*.html"))

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 import yaml
 
-from dueling import Result, claims
-from dueling.claims import CHOICES, FALSE, NOT, OPEN, REPRODUCED, VERDICTS
-from dueling.scenarios import NAMES
+from dueling import Result
+from dueling.section7 import NAMES
+from edition import verdicts
+from edition.verdicts import CHOICES, FALSE, NOT, OPEN, REPRODUCED, VERDICTS
 
 ROOT = Path(__file__).parents[1]
 PARTS = yaml.safe_load((ROOT / "book" / "experiments" / "claims.yml").read_text())
@@ -31,15 +32,15 @@ def source(name):
 def test_claims_are_named_once_and_say_where():
     assert len({claim["id"] for claim in ALL}) == len(ALL) >= 40
     assert all(claim["place"] and claim["says"].endswith((".", ".)")) for claim in ALL)
-    known = {"id", "place", "says", "note", "rule", "linear", *claims.ROLES}
+    known = {"id", "place", "says", "note", "rule", "linear", *verdicts.ROLES}
     assert all(set(claim) <= known for claim in ALL)
-    assert {claim["rule"] for claim in ALL if "rule" in claim} == set(claims.RULES)
-    assert set(claims.PAGES) == set(claims.RULES)
+    assert {claim["rule"] for claim in ALL if "rule" in claim} == set(verdicts.RULES)
+    assert set(verdicts.PAGES) == set(verdicts.RULES)
 
 
 @pytest.mark.parametrize("claim", ALL, ids=lambda claim: claim["id"])
 def test_the_witnesses_that_a_claim_names_are_in_the_chapters(claim):
-    for role in claims.ROLES:
+    for role in verdicts.ROLES:
         for page, steps in claim.get(role, {}).items():
             text = "\n".join(source(f"book/theory/{page}").values())
             for step in [steps] if isinstance(steps, str) else steps:
@@ -49,8 +50,8 @@ def test_the_witnesses_that_a_claim_names_are_in_the_chapters(claim):
 def test_the_page_needs_what_its_claims_name():
     page = json.loads((ROOT / "book/experiments/claims.ipynb").read_text())
     needed = set(page["metadata"]["needs"])
-    assert {f"book/theory/{p}" for c in ALL for r in claims.ROLES for p in c.get(r, {})} <= needed
-    assert {f"book/experiments/{p}" for pages in claims.PAGES.values() for p in pages} <= needed
+    assert {f"book/theory/{p}" for c in ALL for r in verdicts.ROLES for p in c.get(r, {})} <= needed
+    assert {f"book/experiments/{p}" for pages in verdicts.PAGES.values() for p in pages} <= needed
 
 
 # Witnesses
@@ -69,14 +70,14 @@ def test_the_page_needs_what_its_claims_name():
     ],
 )
 def test_witnesses_decide(evidence, verdict):
-    assert claims.from_witnesses({"id": "x"} | evidence, LEDGERS) == verdict
+    assert verdicts.from_witnesses({"id": "x"} | evidence, LEDGERS) == verdict
 
 
-@pytest.mark.parametrize("role", claims.ROLES)
+@pytest.mark.parametrize("role", verdicts.ROLES)
 def test_a_witness_that_is_gone_stops_the_page(role):
     claim = {"id": "x", role: {"ucb": "Lemma, step 3"}}
     with pytest.raises(LookupError, match="claim x names the step 'Lemma, step 3', which page ucb"):
-        claims.from_witnesses(claim, LEDGERS)
+        verdicts.from_witnesses(claim, LEDGERS)
 
 
 # Results
@@ -86,7 +87,7 @@ def columns(names, *rows):
     return {name: np.array(values) for name, values in zip(names, zip(*rows, strict=True))}
 
 
-def verdicts(R1=16, R2=16, R3=16):
+def table_of_verdicts(R1=16, R2=16, R3=16):
     held = {"R1": R1, "R2": R2, "R3": R3}
     return {R: np.array(["holds"] * n + ["fails"] * (16 - n)) for R, n in held.items()}
 
@@ -102,21 +103,21 @@ ALL_HOLD, R1_FAILS = (-1.0, 1.0, 16, 16, 16), (3.0, 1.0, 5, 16, 0)
 @pytest.mark.parametrize(
     ("rule", "figure", "settings", "verdict"),
     [
-        ("R1", verdicts(), [ALL_HOLD, ALL_HOLD], REPRODUCED),
-        ("R1", verdicts(), [ALL_HOLD, R1_FAILS], CHOICES),
-        ("R1", verdicts(R1=15), [R1_FAILS, ALL_HOLD], CHOICES),
-        ("R1", verdicts(R1=15), [R1_FAILS, R1_FAILS], NOT),
-        ("R2", verdicts(R2=6), [ALL_HOLD], CHOICES),
-        ("R3", verdicts(R3=9), [ALL_HOLD], REPRODUCED),
-        ("R3", verdicts(R3=8), [R1_FAILS], NOT),
-        ("together", verdicts(), [ALL_HOLD, ALL_HOLD], REPRODUCED),
-        ("together", verdicts(), [ALL_HOLD, R1_FAILS], CHOICES),
-        ("together", verdicts(), [R1_FAILS], NOT),
+        ("R1", table_of_verdicts(), [ALL_HOLD, ALL_HOLD], REPRODUCED),
+        ("R1", table_of_verdicts(), [ALL_HOLD, R1_FAILS], CHOICES),
+        ("R1", table_of_verdicts(R1=15), [R1_FAILS, ALL_HOLD], CHOICES),
+        ("R1", table_of_verdicts(R1=15), [R1_FAILS, R1_FAILS], NOT),
+        ("R2", table_of_verdicts(R2=6), [ALL_HOLD], CHOICES),
+        ("R3", table_of_verdicts(R3=9), [ALL_HOLD], REPRODUCED),
+        ("R3", table_of_verdicts(R3=8), [R1_FAILS], NOT),
+        ("together", table_of_verdicts(), [ALL_HOLD, ALL_HOLD], REPRODUCED),
+        ("together", table_of_verdicts(), [ALL_HOLD, R1_FAILS], CHOICES),
+        ("together", table_of_verdicts(), [R1_FAILS], NOT),
     ],
 )
 def test_the_sentences_of_the_experiments(rule, figure, settings, verdict):
     tables = {"figure-verdicts": figure, "choices-map": grid(*settings)}
-    found, said = claims.RULES[rule](tables.get)
+    found, said = verdicts.RULES[rule](tables.get)
     assert found == verdict and "setting" in said
 
 
@@ -169,14 +170,14 @@ def ties(worst):
     ],
 )
 def test_other_results_give_another_verdict(rule, tables, verdict):
-    assert claims.RULES[rule](tables.get)[0] == verdict
+    assert verdicts.RULES[rule](tables.get)[0] == verdict
 
 
 def test_the_progressions_are_checked(monkeypatch):
-    assert claims.progressions({}.get)[0] == REPRODUCED
-    bent = {"arith": (0.8, 0.7, 0.6, 0.45, 0.325, 0.2), "geom": claims.UTILITIES["geom"]}
-    monkeypatch.setattr(claims, "UTILITIES", bent)
-    assert claims.progressions({}.get)[0] == NOT
+    assert verdicts.progressions({}.get)[0] == REPRODUCED
+    bent = {"arith": (0.8, 0.7, 0.6, 0.45, 0.325, 0.2), "geom": verdicts.UTILITIES["geom"]}
+    monkeypatch.setattr(verdicts, "UTILITIES", bent)
+    assert verdicts.progressions({}.get)[0] == NOT
 
 
 # The ledger
@@ -184,7 +185,7 @@ def test_the_progressions_are_checked(monkeypatch):
 
 def test_a_judged_claim_names_its_evidence():
     claim = {"id": "x", "place": "p", "says": "s", "proved": STEP, "under": STEP}
-    found = claims.judge(claim, LEDGERS, {}, {}.get)
+    found = verdicts.judge(claim, LEDGERS, {}, {}.get)
     assert found["verdict"] == CHOICES and found["pages"] == ["book/theory/ucb"]
     assert [row["step"] for row in found["witnesses"]] == ["Lemma, step 1"]
 
@@ -192,15 +193,15 @@ def test_a_judged_claim_names_its_evidence():
 def test_a_verdict_of_the_linear_page_is_taken_over():
     linear = {"y": {"verdict": FALSE, "evidence": "e"}}
     claim = {"id": "x", "place": "p", "says": "s", "linear": "y"}
-    assert claims.judge(claim, LEDGERS, linear, {}.get)["verdict"] == FALSE
+    assert verdicts.judge(claim, LEDGERS, linear, {}.get)["verdict"] == FALSE
     with pytest.raises(ValueError, match="claim x: reproduced by witnesses, false as stated"):
-        claims.judge(claim | {"proved": STEP}, LEDGERS, linear, {}.get)
+        verdicts.judge(claim | {"proved": STEP}, LEDGERS, linear, {}.get)
     with pytest.raises(ValueError, match="'perhaps' is not a verdict"):
-        claims.judge(claim, LEDGERS, {"y": {"verdict": "perhaps", "evidence": ""}}, {}.get)
+        verdicts.judge(claim, LEDGERS, {"y": {"verdict": "perhaps", "evidence": ""}}, {}.get)
 
 
 def test_the_tally_counts_all():
-    found = claims.tally([{"verdict": OPEN}, {"verdict": FALSE}, {"verdict": OPEN}])
+    found = verdicts.tally([{"verdict": OPEN}, {"verdict": FALSE}, {"verdict": OPEN}])
     assert found == dict.fromkeys(VERDICTS, 0) | {OPEN: 2, FALSE: 1}
 
 

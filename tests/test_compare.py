@@ -8,8 +8,10 @@ import pytest
 from conftest import Ten
 from scipy import stats
 
-from dueling import UCB, Result, Sparring, Uniform, book
-from dueling.compare import holm, paired, sentences, signs, tally, verdict
+from dueling import UCB, Result, Sparring, Uniform
+from dueling.engine.comparison import holm, paired, signs
+from edition import notebook, store, tables
+from edition.sentences import sentences, tally, verdict
 
 
 def test_paired_is_the_paired_t_test():
@@ -53,31 +55,31 @@ def checkout(tmp_path, monkeypatch):
 
 
 def test_results_go_to_the_checkout_by_profile(checkout, monkeypatch):
-    assert book.results() == checkout / "_build" / "results"
+    assert tables.folder() == checkout / "_build" / "results"
     monkeypatch.setenv("BOOK_PROFILE", "smoke")
-    assert book.results() == checkout / "_build" / "results-smoke"
+    assert tables.folder() == checkout / "_build" / "results-smoke"
 
 
 def test_a_table_comes_back(checkout):
-    book.write_table("t", {"name": ["a", "b,c"], "value": np.array([0.1, 2.0])}, {"what": "x"})
-    back = book.read_table("t")
-    assert back["name"].tolist() == ["a", "b;c"] and back["value"].tolist() == [0.1, 2.0]
-    assert '"what": "x"' in (book.results() / "t.json").read_text()
+    tables.write("t", {"name": ["a", "b,c"], "value": np.array([0.1, 2.0])}, {"what": "x"})
+    back = tables.read("t")
+    assert back["name"].tolist() == ["a", "b,c"] and back["value"].tolist() == [0.1, 2.0]
+    assert '"what": "x"' in (tables.folder() / "t.json").read_text()
 
 
 def stored(**changed):
     settings = {"T": 30, "runs": 3, "seed": 1, "workers": 1} | changed
-    return book.stored("here", "arith/linear", "IF", **settings)
+    return store.stored("here", "arith/linear", "IF", **settings)
 
 
 def test_a_stored_result_is_not_simulated_again(checkout, monkeypatch):
     first = stored()
     with monkeypatch.context() as patch:
-        patch.setattr(book, "simulate", None)
+        patch.setattr(store, "simulate", None)
         assert np.array_equal(stored(workers=2).regret, first.regret)
         with pytest.raises(TypeError):
             stored(seed=2)
-        patch.setattr(book, "source", lambda: "another text")
+        patch.setattr(store, "source", lambda *things: "another text")
         with pytest.raises(TypeError):
             stored()
 
@@ -91,16 +93,16 @@ def test_a_machine_of_the_readers_own_is_not_stored(checkout, own):
     """Two texts of one name would share a file."""
     for algorithm in (Sparring(own), Sparring(UCB, right=own), Mine()):
         with pytest.raises(ValueError, match="stored keeps the package's own algorithms and mach"):
-            book.stored("here", "YJ", algorithm, T=30, runs=3, workers=1)
+            store.stored("here", "YJ", algorithm, T=30, runs=3, workers=1)
     later = Sparring(UCB, right=partial(UCB, alpha=1))
     assert (
-        len(book.stored("here", "YJ", later, T=30, runs=3, workers=1, compiled=False).regret) == 3
+        len(store.stored("here", "YJ", later, T=30, runs=3, workers=1, compiled=False).regret) == 3
     )
 
 
 def test_a_broken_file_is_simulated_again(checkout):
     first = stored()
-    (path,) = (book.results() / "here").iterdir()
+    (path,) = (tables.folder() / "here").iterdir()
     path.write_bytes(path.read_bytes()[:100])
     assert np.array_equal(stored().regret, first.regret)
     assert Result.load(path).arrays.keys() == {"regret"}
@@ -108,7 +110,7 @@ def test_a_broken_file_is_simulated_again(checkout):
 
 def test_two_executions_store_the_same_bytes(checkout):
     stored()
-    (path,) = (book.results() / "here").iterdir()
+    (path,) = (tables.folder() / "here").iterdir()
     bytes_ = path.read_bytes()
     path.unlink()
     stored()
@@ -117,6 +119,6 @@ def test_two_executions_store_the_same_bytes(checkout):
 
 def test_style_is_set():
     with mpl.rc_context():
-        book.style()
+        notebook.style()
         assert mpl.rcParams["svg.hashsalt"] == "dueling"
-    assert len(book.source()) == 64
+    assert len(store.source()) == 64

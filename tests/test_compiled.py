@@ -32,11 +32,11 @@ from dueling import (
     Utilities,
     beta,
     compilable,
-    compiled,
     linear,
     simulate,
 )
-from dueling.algorithm import mab
+from dueling.engine import compiled
+from dueling.engine.algorithm import mab
 
 DUEL = Utilities([0.9, 0.6, 0.35, 0.1], linear, beta(3), name="compiled")
 BANDIT = Cardinal([0.9, 0.6, 0.35], name="compiled")
@@ -357,8 +357,9 @@ def test_two_instances_in_a_list_keep_their_own_numbers():
 
 def texts():
     """The functions and methods of the package that are compiled."""
-    for path in Path(compiled.__file__).parent.glob("*.py"):
-        module = import_module(f"dueling.{path.stem}")
+    package = Path(compiled.__file__).parents[1]
+    for path in package.rglob("*.py"):
+        module = import_module(".".join(path.relative_to(package.parent).with_suffix("").parts))
         for thing in vars(module).values():
             if getattr(thing, "__module__", "") != module.__name__:
                 continue

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dueling import exact
+from dueling.theory import exact
 
 HALF = F(1, 2)
 TWO = [[HALF, F(1, 5)], [F(4, 5), HALF]]

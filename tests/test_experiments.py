@@ -2,21 +2,20 @@
 
 import re
 import shutil
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
-from dueling import Result, Utilities, bernoulli, book, compiled, deterministic
+from dueling import Result, Utilities, bernoulli, deterministic
+from dueling.engine import compiled
+from edition import notebooks, run, store, tables
+from edition.release import again
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tools"))
-import again  # noqa: E402
-import execute  # noqa: E402
 
-NAMES = ["book/tour", *(n for n in execute.notebooks(ROOT) if n.startswith("book/experiments/"))]
+NAMES = ["book/tour", *(n for n in notebooks.notebooks(ROOT) if n.startswith("book/experiments/"))]
 SIMULATING = [n for n in NAMES if not n.endswith(("/claims", "/linear"))]
 
 
@@ -26,7 +25,7 @@ SIMULATING = [n for n in NAMES if not n.endswith(("/claims", "/linear"))]
 def begin(name, **given):
     """Run a notebook up to the cell that checks its parameters, with some of them given."""
     namespace = {"__name__": "notebook", "In": [], "Out": {}}
-    for cell in execute.code(execute.load(execute.source(ROOT, name))):
+    for cell in notebooks.code(notebooks.load(notebooks.source(ROOT, name))):
         exec(cell["source"], namespace)
         if "parameters" not in cell["metadata"].get("tags", []):
             return namespace
@@ -84,7 +83,7 @@ def four(scenario="arith/linear", **changed):
     """Four small results, as a notebook stores them."""
     settings = {"T": 30, "runs": 3, "seed": 1, "workers": 1} | changed
     names = ("Sparring", "MultiSBM", "IF", "BTMB")
-    return {a: book.stored("here", scenario, a, **settings).regret for a in names}
+    return {a: store.stored("here", scenario, a, **settings).regret for a in names}
 
 
 def files(folder):
@@ -92,7 +91,7 @@ def files(folder):
 
 
 def test_an_interrupted_run_continues_where_it_stopped(checkout, monkeypatch):
-    played, real = [], book.simulate
+    played, real = [], store.simulate
 
     def stops(scenario, algorithm, **settings):
         if len(played) == 2:
@@ -101,24 +100,24 @@ def test_an_interrupted_run_continues_where_it_stopped(checkout, monkeypatch):
         return real(scenario, algorithm, **settings)
 
     with monkeypatch.context() as patch:
-        patch.setattr(book, "simulate", stops)
+        patch.setattr(store, "simulate", stops)
         with pytest.raises(KeyboardInterrupt):
             four()
-    first = files(book.results())
+    first = files(tables.folder())
     assert len(first) == 2, "what was done is kept, and nothing half done"
-    monkeypatch.setattr(book, "simulate", lambda *a, **k: played.append(a[1]) or real(*a, **k))
+    monkeypatch.setattr(store, "simulate", lambda *a, **k: played.append(a[1]) or real(*a, **k))
     assert len(four()) == 4 and played == ["Sparring", "MultiSBM", "IF", "BTMB"]
-    assert first.items() <= files(book.results()).items()
+    assert first.items() <= files(tables.folder()).items()
 
 
 def test_a_failed_run_leaves_the_last_good_result(checkout, monkeypatch):
     four()
-    good = files(book.results())
-    monkeypatch.setattr(book, "source", lambda: "another text")
-    monkeypatch.setattr(book, "simulate", None)
+    good = files(tables.folder())
+    monkeypatch.setattr(store, "source", lambda *things: "another text")
+    monkeypatch.setattr(store, "simulate", None)
     with pytest.raises(TypeError):
         four()
-    assert files(book.results()) == good
+    assert files(tables.folder()) == good
 
 
 def test_another_game_of_the_same_name_is_simulated_again(checkout):
@@ -135,7 +134,7 @@ def test_another_law_of_the_utilities_is_another_game(checkout):
     """The same duels, but another utility of the chosen arm."""
     settings = {"T": 30, "runs": 3, "workers": 1, "regret": "choice", "compiled": False}
     sure, random = (
-        book.stored("here", Utilities([0.9, 0.2], law=law, name="mine"), "IF", **settings).regret
+        store.stored("here", Utilities([0.9, 0.2], law=law, name="mine"), "IF", **settings).regret
         for law in (deterministic, bernoulli)
     )
     assert (random < sure).all()
@@ -144,19 +143,19 @@ def test_another_law_of_the_utilities_is_another_game(checkout):
 def test_what_is_kept_is_part_of_a_result(checkout):
     four()
     settings = {"T": 30, "runs": 3, "seed": 1, "workers": 1}
-    more = book.stored("here", "arith/linear", "IF", keep=("regret", "plays"), **settings)
+    more = store.stored("here", "arith/linear", "IF", keep=("regret", "plays"), **settings)
     assert more.plays.sum() == 3 * 30
 
 
 def test_the_sample_that_is_simulated_again(checkout, capsys):
     assert again.main([]) == 1 and "make book first" in capsys.readouterr().err
     four()
-    book.stored("here", Utilities([0.9, 0.1], name="arith/linear"), "IF", T=30, runs=3, workers=1)
-    assert len(again.named(book.results())) == 4, "a game of the reader's own is left out"
+    store.stored("here", Utilities([0.9, 0.1], name="arith/linear"), "IF", T=30, runs=3, workers=1)
+    assert len(again.named(tables.folder())) == 4, "a game of the reader's own is left out"
     assert again.main([]) == 0 and "4 of 4 results" in capsys.readouterr().out
     assert again.main(["--rounds", "100"]) == 0 and "1 of 1 results" in capsys.readouterr().out
-    (book.results() / "here" / "broken.npz").write_bytes(b"no")
-    path = again.named(book.results())[0]
+    (tables.folder() / "here" / "broken.npz").write_bytes(b"no")
+    path = again.named(tables.folder())[0]
     found = Result.load(path)
     Result(found.checkpoints, {"regret": found.regret + 1e-9}, found.about).save(path)
     assert again.main([]) == 1 and "does not come out again" in capsys.readouterr().err
@@ -169,11 +168,11 @@ def alone(root, name):
     """A book of this one notebook, with the smoke profile."""
     (root / name).parent.mkdir(parents=True)
     (root / "_toc.yml").write_text(f"root: book/index\nchapters:\n  - file: {name}\n")
-    smoke = execute.profile_parameters(ROOT, "smoke")[name]
+    smoke = notebooks.profile_parameters(ROOT, "smoke")[name]
     profiles = root / "book" / "profiles.yml"
     profiles.write_text(yaml.safe_dump({"full": {}, "smoke": {name: smoke}}))
     (root / "requirements.txt").touch()
-    shutil.copy(execute.source(ROOT, name), execute.source(root, name))
+    shutil.copy(notebooks.source(ROOT, name), notebooks.source(root, name))
     return root
 
 
@@ -184,7 +183,7 @@ def test_the_smoke_profile_gives_the_same_files_again(tmp_path, monkeypatch):
     for workers in ("1", "2"):
         root = alone(tmp_path / workers, name)
         words = ["--root", str(root), "--profile", "smoke", "-p", name, "workers", workers]
-        assert execute.main(words) == 0
+        assert run.main(words) == 0
         results.append(files(root / "_build" / "results-smoke"))
     assert results[0] == results[1] and len(results[0]) > 50
 
@@ -193,7 +192,7 @@ def test_papermill_stops_at_a_bad_parameter(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("BOOK_PROFILE", raising=False)
     root = alone(tmp_path, "book/experiments/beyond")
     words = ["--root", str(root), "--profile", "smoke", "-p", "book/experiments/beyond", "runs"]
-    assert execute.main([*words, "0"]) == 1
+    assert run.main([*words, "0"]) == 1
     said = capsys.readouterr().err
     assert "failed in code cell 2" in said and "runs is 0; it must be a whole number >= 2" in said
     assert not (root / "_build" / "results-smoke").exists()
@@ -201,7 +200,7 @@ def test_papermill_stops_at_a_bad_parameter(tmp_path, monkeypatch, capsys):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_what_a_page_offers_for_download_it_writes(name):
-    cells = execute.load(execute.source(ROOT, name))["cells"]
+    cells = notebooks.load(notebooks.source(ROOT, name))["cells"]
     code = "\n".join(c["source"] for c in cells if c["cell_type"] == "code")
     prose = "\n".join(c["source"] for c in cells if c["cell_type"] == "markdown")
     for file in re.findall(r"/_build/results/([\w./-]+)\.(?:csv|json)", prose):

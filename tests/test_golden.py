@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dueling import ALGORITHMS, simulate
-from dueling.scenarios import NAMES
+from dueling.section7 import NAMES
 
 FILE = Path(__file__).with_name("golden.json")
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import sqrtm
 
-from dueling import Single, Sparring, compiled, simulate
+from dueling import Single, Sparring, simulate
+from dueling.engine import compiled
 from dueling.structured import (
     Ball,
     Box,
@@ -20,18 +21,14 @@ from dueling.structured import (
     Ellipsoid,
     Inequalities,
     LinearDoubler,
-    LinearGame,
     LinearUtilities,
     Points,
     Polytope,
     Simplex,
     Watched,
-    beta,
-    delta_of_epoch,
-    doubler_bound,
-    epoch_bound,
-    regret_bound,
 )
+from dueling.structured.games import LinearGame
+from dueling.structured.radius import beta, delta_of_epoch, doubler_bound, epoch_bound, regret_bound
 
 SQUARE = [[0, 0], [1, 0], [0, 1], [1, 1]]
 CROSS = [[1.0, 0], [-1, 0], [0, 1], [0, -1]]

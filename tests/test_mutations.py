@@ -17,7 +17,7 @@ from test_machines import slow_index
 from test_reductions import Spy, epochs
 
 import dueling
-from dueling import exact
+from dueling.theory import exact
 
 PACKAGE = Path(dueling.__file__).parent
 NO_NUMBA = "def compilable(f):\n    return f\n"
@@ -31,7 +31,7 @@ def mutant(tmp_path, monkeypatch, file, old, new):
     assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times in {file}"
     name = f"mutant_{next(serial)}"
     shutil.copytree(PACKAGE, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (tmp_path / name / "compiled.py").write_text(NO_NUMBA)
+    (tmp_path / name / "engine" / "compiled.py").write_text(NO_NUMBA)
     (tmp_path / name / file).write_text(text.replace(old, new))
     monkeypatch.syspath_prepend(tmp_path)
     package = importlib.import_module(name)
@@ -98,7 +98,7 @@ def ucb_index(d):
 
 def better_arm_wins(d):
     """Every table prefers the better arm, on both sides, and b = 1 is the right arm."""
-    for name in d.scenarios.NAMES:
+    for name in d.section7.NAMES:
         P = d.scenario(name).P
         assert (P[1:, 0] > 0.5).all() and (P[0, 1:] < 0.5).all()
     game = d.Game(np.array([[0.5, 1.0], [0.0, 0.5]]), 2, np.array([2]), np.random.default_rng(0))
@@ -216,7 +216,7 @@ MUTANTS = {
     "the table is flipped": (
         *("scenarios.py", "self.link(v, u))\n", "self.link(u, v))\n", better_arm_wins),
     ),
-    "YJ is flipped": ("scenarios.py", "0.5 - eps, name", "0.5 + eps, name", better_arm_wins),
+    "YJ is flipped": ("section7.py", "0.5 - eps, name", "0.5 + eps, name", better_arm_wins),
     "plays stay in the run's arms": (
         *("scenarios.py", "plays[:, p[:, None], p[None, :]] = game.plays"),
         *("plays[:] = game.plays", tables_in_own_arms),

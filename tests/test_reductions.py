@@ -16,10 +16,10 @@ from dueling import (
     Single,
     Sparring,
     Uniform,
-    exact,
     simulate,
 )
 from dueling.reductions import Multiset, doubler, multisbm, sparring
+from dueling.theory import exact
 
 REDUCTIONS = {"sparring": Sparring, "multisbm": MultiSBM, "doubler": Doubler}
 LEADS = [[1 / 2, 0], [1, 1 / 2]]  # arm 0 always wins: the only coins are those of self-duels

@@ -24,10 +24,10 @@ from dueling import (
     Utilities,
     bernoulli,
     logit,
-    results,
     scenario,
     simulate,
 )
+from dueling.engine import provenance, results
 from dueling.structured import Box, ConfidenceBall1, LinearDoubler, LinearUtilities
 
 
@@ -135,7 +135,7 @@ def test_all_parameters_are_told():
 
 def test_provenance_holds_what_json_can():
     given = {"P": np.eye(2), "n": np.int64(3), "flag": np.True_, "f": json.dumps, "o": 1j}
-    held = results.provenance(given)
+    held = provenance.provenance(given)
     assert [held[k] for k in given] == [[[1.0, 0.0], [0.0, 1.0]], 3, True, "dumps", "1j"]
 
 
@@ -145,33 +145,23 @@ def test_flags_and_numbers_of_numpy_are_saved(tmp_path):
     assert back["permute"] is True and back["parameters"]["scale"] == 2.5
 
 
-def test_commit_is_unknown_without_git(monkeypatch):
-    results.commit.cache_clear()
+def test_commit_is_unknown_without_git(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", "")
-    try:
-        assert results.commit() == "unknown"
-    finally:
-        results.commit.cache_clear()
+    assert provenance.commit(tmp_path) == "unknown"
 
 
-def test_commit_is_not_that_of_a_checkout_around_the_package(tmp_path, monkeypatch):
+def test_commit_is_not_that_of_a_checkout_around_the_package(tmp_path):
     """Installed into an environment that lies inside some other project's checkout."""
     git = other_checkout(tmp_path)
-    results.commit.cache_clear()
-    monkeypatch.setattr(results, "__file__", str(tmp_path / "results.py"))
-    try:
-        assert results.commit() == "unknown"
-        (tmp_path / "results.py").touch()
-        subprocess.run((*git, "add", "results.py"), check=True)
-        results.commit.cache_clear()
-        assert results.commit().endswith("-edited")
-    finally:
-        results.commit.cache_clear()
+    assert provenance.commit(tmp_path) == "unknown"
+    (tmp_path / "pyproject.toml").touch()
+    subprocess.run((*git, "add", "pyproject.toml"), check=True)
+    assert provenance.commit(tmp_path).endswith("-edited")
 
 
 def test_a_package_that_is_not_installed_is_told_so():
-    assert results._version("surely-no-such-package") == "not installed"
-    assert results._version("numpy") == np.__version__
+    assert provenance._version("surely-no-such-package") == "not installed"
+    assert provenance._version("numpy") == np.__version__
 
 
 def npz(**arrays):

@@ -21,7 +21,7 @@ from dueling import (
     scenario,
     yj,
 )
-from dueling.scenarios import LINKS, NAMES, UTILITIES, YJ_PRINTED, YJ_REPAIRS
+from dueling.section7 import LINKS, NAMES, UTILITIES, YJ_PRINTED, YJ_REPAIRS
 
 
 def test_names_are_stable():

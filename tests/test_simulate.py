@@ -31,9 +31,8 @@ from dueling import (
     scenario,
     simulate,
 )
-from dueling.simulate import stream
-
-engine = sys.modules["dueling.simulate"]  # the name in the package is the function's
+from dueling.engine import simulation as engine
+from dueling.engine.simulation import stream
 
 ARITH = scenario("arith/linear")
 
@@ -282,7 +281,8 @@ def test_ctrl_c_stops_at_once_and_leaves_no_process(workers):
 
 TORN = """
 import signal, sys
-from dueling import compiled, simulate
+from dueling import simulate
+from dueling.engine import compiled
 signal.signal(signal.SIGALRM, signal.default_int_handler)
 kernel, late = compiled._kernel, float(sys.argv[1])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dueling import back
+from edition import backmatter
 
 ROOT = Path(__file__).parents[1]
 CHAPTERS = re.findall(r"book/theory/(\w+)", (ROOT / "_toc.yml").read_text())
@@ -132,7 +132,7 @@ def typed(text, known):
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_numbers_in_prose_are_known_to_the_code(chapter):
-    scenarios = (ROOT / "dueling" / "scenarios.py").read_text()
+    scenarios = (ROOT / "dueling" / "section7.py").read_text()
     known = values("\n".join([scenarios, *cells(chapter, "code")]))
     assert typed(prose(chapter), known) == []
 
@@ -154,7 +154,7 @@ def test_each_erratum_names_steps_that_its_chapter_enters():
     }
     missing = [
         (entry["id"], chapter, name)
-        for entry in back.data("errata")
+        for entry in backmatter.data("errata")
         for chapter, names in entry.get("evidence", {}).items()
         for name in names
         if not any(re.fullmatch(pattern, name) for pattern in steps[chapter])
@@ -163,9 +163,9 @@ def test_each_erratum_names_steps_that_its_chapter_enters():
 
 
 def test_errata_are_complete_and_numbered():
-    errata = back.data("errata")
+    errata = backmatter.data("errata")
     assert [entry["id"] for entry in errata] == [f"E{n + 1}" for n in range(len(errata))]
-    assert {entry["verdict"] for entry in errata} == set(back.SEVERITY)
+    assert {entry["verdict"] for entry in errata} == set(backmatter.SEVERITY)
     assert all(entry[key] for entry in errata for key in ("place", "printed", "correct"))
     assert all("evidence" in entry or "see" in entry for entry in errata)
 
@@ -173,7 +173,7 @@ def test_errata_are_complete_and_numbered():
 @pytest.mark.parametrize("name", ["errata", "statements", "notation"])
 def test_formulas_have_single_backslashes(name):
     """A plain scalar of YAML keeps both backslashes of one that is written twice."""
-    assert "\\\\" not in "\n".join(strings(back.data(name)))
+    assert "\\\\" not in "\n".join(strings(backmatter.data(name)))
 
 
 def strings(data):
@@ -196,7 +196,7 @@ def labels():
 
 def test_each_statement_of_the_paper_has_a_place_and_each_of_ours_is_listed():
     statements, sections = labels()
-    data = back.data("statements")
+    data = backmatter.data("statements")
     named = [label for entry in data["paper"] for label in entry["at"]] + data["ours"]
     pages = {label for label in named if "/" in label}
     assert set(named) - pages <= statements | sections
@@ -206,7 +206,7 @@ def test_each_statement_of_the_paper_has_a_place_and_each_of_ours_is_listed():
 
 
 def test_the_paper_s_numbers_are_all_there():
-    data = back.data("statements")["paper"]
+    data = backmatter.data("statements")["paper"]
     numbers = list(dict.fromkeys(entry["number"] for entry in data if "number" in entry))
     counters = {"1": 0, "2": 4, "3": 3, "4": 2, "A": 1, "C": 1, "D": 1}
     expected = {f"{section}.{n + 1}" for section, last in counters.items() for n in range(last)}
@@ -222,8 +222,8 @@ def test_the_paper_s_numbers_are_all_there():
 
 
 def test_fates_and_errata_agree():
-    errata = {entry["id"]: entry["verdict"] for entry in back.data("errata")}
-    data = back.data("statements")["paper"]
+    errata = {entry["id"]: entry["verdict"] for entry in backmatter.data("errata")}
+    data = backmatter.data("statements")["paper"]
     for entry in data:
         verdicts = {errata[name] for name in entry.get("errata", [])}
         fares = entry["fares"]
@@ -251,7 +251,7 @@ def used(chapter):
     """The symbols in a chapter's formulas, and its Greek letters outside of them."""
     text = prose(chapter)
     return set().union(
-        *map(back.symbols, back.formulas(text)), map(macro, set(GREEK.findall(text)))
+        *map(backmatter.symbols, backmatter.formulas(text)), map(macro, set(GREEK.findall(text)))
     )
 
 
@@ -262,26 +262,28 @@ def introduced(chapter, notation):
         entry["symbol"] for entry in entries if entry["in"] == "all" or chapter in entry["in"]
     ]
     return {
-        head for symbol in [*listed, *notation["local"][chapter]] for head in back.heads(symbol)
+        head
+        for symbol in [*listed, *notation["local"][chapter]]
+        for head in backmatter.heads(symbol)
     }
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_no_chapter_uses_a_symbol_that_is_not_listed(chapter):
     """If this fails after an edit: list the symbol in book/back/notation.yml."""
-    assert used(chapter) - introduced(chapter, back.data("notation")) == set()
+    assert used(chapter) - introduced(chapter, backmatter.data("notation")) == set()
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)
 def test_no_symbol_is_listed_for_a_chapter_that_does_not_use_it(chapter):
-    notation = back.data("notation")
+    notation = backmatter.data("notation")
     entries = [entry for group in notation["symbols"].values() for entry in group]
     listed = [
         entry["symbol"] for entry in entries if chapter in entry["in"] and entry["in"] != "all"
     ]
     known = used(chapter)
-    assert [symbol for symbol in listed if not back.heads(symbol) & known] == []
-    assert [s for s in notation["local"][chapter] if not back.heads(s) <= known] == []
+    assert [symbol for symbol in listed if not backmatter.heads(symbol) & known] == []
+    assert [s for s in notation["local"][chapter] if not backmatter.heads(s) <= known] == []
 
 
 def exists(name):
@@ -301,7 +303,7 @@ def exists(name):
 
 
 def test_each_name_in_code_exists():
-    groups = back.data("notation")["symbols"].values()
+    groups = backmatter.data("notation")["symbols"].values()
     names = {name for group in groups for entry in group for name in entry["code"]}
     assert {name for name in names if not exists(name)} == set()
     assert len(names) > 40
@@ -314,5 +316,5 @@ def test_a_name_that_does_not_exist_is_seen(name):
 
 def test_each_symbol_is_defined_somewhere():
     statements, sections = labels()
-    groups = back.data("notation")["symbols"].values()
+    groups = backmatter.data("notation")["symbols"].values()
     assert {entry["at"] for group in groups for entry in group} <= statements | sections

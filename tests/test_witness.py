@@ -8,8 +8,8 @@ import sympy as sp
 import z3
 from mpmath import iv
 
-from dueling import book
-from dueling.witness import Ledger, Mean, Positive, Refused, Verdict
+from edition import tables
+from edition.witness import Ledger, Mean, Positive, Refused, Verdict
 
 a, b, c, g = z3.Reals("a b c g")
 x, y = sp.symbols("x y")
@@ -111,5 +111,5 @@ def test_a_ledger_is_shown_and_kept(tmp_path, monkeypatch):
     (tmp_path / "_toc.yml").touch()
     monkeypatch.chdir(tmp_path)
     ledger = enter("truths", *GOOD_BAD["truths"]).show()
-    assert json.loads((book.results() / "ledgers/page.json").read_text()) == ledger.rows
+    assert json.loads((tables.folder() / "ledgers/page.json").read_text()) == ledger.rows
     assert "<td>a claim</td>" in ledger._repr_html_() and "1 witnesses hold" in repr(ledger)

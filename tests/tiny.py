@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-KEPT = ("_config.yml", "pyproject.toml", "requirements.txt", "tools", "book/_static")
+KEPT = ("_config.yml", "pyproject.toml", "requirements.txt", "book/_static")
 
 DRAW = """import matplotlib.pyplot as plt
 from pathlib import Path
@@ -102,7 +102,7 @@ def build(root, **options):
     """A running build: notebooks, then pages, as `make book` does it."""
     book = str(Path(sys.executable).parent / "jupyter-book")
     render = f"rm -rf _build/html && exec {book} build . --all -q -W -n --keep-going"
-    command = [sys.executable, "tools/execute.py", "--profile", "full", "--", "sh", "-c", render]
+    command = [sys.executable, "-m", "edition.run", "--profile", "full", "--", "sh", "-c", render]
     return subprocess.Popen(
         command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
     )

@@ -43,7 +43,7 @@ document.addEventListener("DOMContentLoaded", () => {
 
 /* Shows what a reference points to (a statement, an equation, a citation, a figure's caption)
    when the reader hovers over it or reaches it with the keyboard. Escape closes it.
-   tools/previews.py writes one script for each page; it is loaded when first needed. */
+   edition/sphinx/previews.py writes one script for each page; it is loaded when first needed. */
 (() => {
   const root = new URL(document.documentElement.dataset.content_root || "./", location.href);
   const known = {};

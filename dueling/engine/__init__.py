@@ -1,0 +1,1 @@
+"""How it runs: checks, algorithms, the compiler, many runs, their results."""

@@ -1,0 +1,243 @@
+"""Many runs of an algorithm on a scenario: the same bits on any number of workers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from multiprocessing.pool import ThreadPool
+from typing import Any
+from zlib import crc32
+
+import joblib
+import numpy as np
+from joblib.parallel import ThreadingBackend, get_active_backend
+from numpy.typing import ArrayLike
+from tqdm import tqdm
+
+from .. import section7
+from . import checks
+from .algorithm import Algorithm
+from .provenance import provenance
+from .results import Result
+
+REHEARSAL = 40  # rounds
+
+
+def simulate(
+    scenario: Any,
+    algorithm: str | Algorithm,
+    T: int = 32000,
+    runs: int = 400,
+    seed: int = 2014,
+    *,
+    checkpoints: ArrayLike | None = None,
+    regret: str | None = None,
+    realised: bool = False,
+    permute: bool = True,
+    common: bool = True,
+    compiled: bool = True,
+    workers: int | None = None,
+    chunk: int | None = None,
+    progress: bool | None = None,
+) -> Result:
+    """The regret of every run at the checkpoints, and the counts of plays at the end.
+
+    Run r draws everything from one generator, ``SeedSequence(seed, spawn_key=(s, r))`` with s the
+    CRC-32 of the scenario's name: first the permutation of the arms, then duels and machines in
+    the order in which they ask. So a run does not depend on workers, chunks or the kind of pool,
+    and with ``common=True`` all algorithms meet the same permutation and the same uniform numbers
+    (common random numbers); ``common=False`` adds the algorithm's name to the key.
+
+    Args:
+        scenario: a name of :data:`dueling.section7.NAMES`, or a scenario.
+        algorithm: a name of :data:`dueling.section7.ALGORITHMS`, or an algorithm such as
+            ``Sparring(UCB, alpha=1)``.
+        T: the horizon.
+        runs: how many independent games.
+        seed: the root seed.
+        checkpoints: increasing rounds; default 1, 2, 4, ... and T.
+        regret: ``average``, ``choice`` or ``preference``; default the scenario's first. ``none``
+            counts the plays of a dueling game alone.
+        realised: also draw the realised regret (see :meth:`Utilities.realised`).
+        permute: give each run its own random order of the arms.
+        common: use common random numbers across algorithms.
+        compiled: compile the algorithm's text; False runs the same text as plain Python.
+        workers: threads; default all cores. Inside ``joblib.parallel_config(backend="dask")`` the
+            runs go to that cluster. After Ctrl-C no further run begins.
+        chunk: runs per task.
+        progress: show a progress bar; default only on a terminal.
+    """
+    scenario, algorithm = _scenario(scenario), _algorithm(algorithm)
+    T, runs = checks.whole("T", T), checks.whole("runs", runs)
+    workers = checks.whole("workers", os.cpu_count() if workers is None else workers)
+    chunk = checks.whole("chunk", -(-runs // (8 * workers)) if chunk is None else chunk)
+    setting = Setting(
+        scenario,
+        algorithm,
+        T=T,
+        seed=checks.whole("seed", seed, 0, np.inf),
+        checkpoints=checks.checkpoints(checkpoints, T),
+        regret=_regret(scenario, regret, checks.flag("realised", realised)),
+        realised=bool(realised),
+        permute=checks.flag("permute", permute),
+        common=checks.flag("common", common),
+        compiled=checks.flag("compiled", compiled),
+    )
+    progress = None if progress is None else checks.flag("progress", progress)
+    rehearse(scenario, algorithm, T, setting.compiled)
+    tasks = [range(r, min(r + chunk, runs)) for r in range(0, runs, chunk)]
+    measured = _all(_spread(setting.play, tasks, workers), runs, progress)
+    arrays = {name: np.array([m[name] for m in measured]) for name in measured[0]}
+    return Result(setting.checkpoints, arrays, provenance({**setting.about(), "runs": runs}))
+
+
+@dataclass(frozen=True)
+class Setting:
+    """All that decides what a run gives."""
+
+    scenario: Any
+    algorithm: Algorithm
+    T: int
+    seed: int
+    checkpoints: np.ndarray
+    regret: str
+    realised: bool
+    permute: bool
+    common: bool
+    compiled: bool
+
+    def play(self, run: int) -> dict:
+        """What is measured of one run."""
+        rng = stream(self.scenario, self.algorithm, self.seed, run, self.common)
+        game, p = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
+        self.algorithm.play(game, self.compiled)
+        found = self.scenario.measure(game, p, self.regret)
+        history = found.pop("history", None)
+        if self.realised:
+            own = stream(self.scenario, self.algorithm, self.seed, run, False, purpose=(1,))
+            found["realised"] = self.scenario.realised(history, own, self.regret)
+        return found
+
+    def about(self) -> dict:
+        """The settings as provenance: names, and all numbers that decide the runs."""
+        plain = ("T", "seed", "regret", "realised", "permute", "common")
+        return {
+            "scenario": self.scenario.name,
+            "digest": getattr(self.scenario, "digest", None),
+            "game": self.scenario.facts() if hasattr(self.scenario, "facts") else None,
+            "algorithm": self.algorithm.name,
+            "parameters": self.algorithm.settings(),
+            **{name: getattr(self, name) for name in plain},
+        }
+
+
+def stream(
+    scenario: Any,
+    algorithm: Algorithm,
+    seed: int,
+    run: int,
+    common: bool = True,
+    purpose: tuple = (),
+) -> np.random.Generator:
+    """The generator of one run, of the key (scenario, run[, algorithm][, purpose])."""
+    name = () if common else (crc32(algorithm.name.encode()),)
+    key = (crc32(scenario.name.encode()), run, *name, *purpose)
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
+
+
+def rehearse(scenario: Any, algorithm: Algorithm, T: int, compiled: bool = True) -> None:
+    """Play a few rounds in plain Python with guarded machines, so that mistakes show early.
+
+    If the runs are to be compiled, the same rounds are played compiled: both must agree.
+    """
+    T = min(T, REHEARSAL)
+    plain, _ = scenario.game(T, np.array([T]), np.random.default_rng(0))
+    try:
+        algorithm.rehearse(plain, scenario.is_arm, lasting=compiled)
+    except ZeroDivisionError:
+        raise ValueError(f"{algorithm} divides by zero in its first {T} rounds.") from None
+    if plain.t != T:
+        raise ValueError(f"{algorithm} played {plain.t} of {T} rounds; it must play them all.")
+    if compiled:
+        fast, _ = scenario.game(T, np.array([T]), np.random.default_rng(0))
+        algorithm.play(fast)
+        state = [game.rng.bit_generator.state for game in (plain, fast)]
+        if state[0] != state[1] or not np.array_equal(plain.history, fast.history):
+            raise ValueError(
+                f"{algorithm} plays otherwise when compiled: keep every field of its machines to "
+                "one type, and copy arrays element by element; or use compiled=False."
+            )
+
+
+def _all(done: Iterator[list], runs: int, progress: bool | None) -> list[dict]:
+    """What was measured of all runs, under a progress bar: by default on a terminal only."""
+    measured, hidden = [], None if progress is None else not progress
+    with closing(done), tqdm(total=runs, disable=hidden, unit="run") as bar:
+        for found in done:
+            measured += found
+            bar.update(len(found))
+    return measured
+
+
+def _spread(play: Callable, tasks: list[range], workers: int) -> Iterator[list]:
+    """The measured runs of each task, in order: on threads, or where joblib is told to go."""
+    if isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend):
+        yield from _threads(play, tasks, workers)
+    else:
+        as_they_come = get_active_backend()[0].supports_return_generator
+        kind = "generator" if as_they_come else "list"
+        pool = joblib.Parallel(workers, return_as=kind, pre_dispatch="all")
+        yield from pool(joblib.delayed(_each)(play, task) for task in tasks)
+
+
+def _each(play: Callable, task: range) -> list:
+    return [play(run) for run in task]
+
+
+def _threads(play: Callable, tasks: list[range], workers: int) -> Iterator[list]:
+    """Also one worker is a thread: a compiled game lets the main thread hear Ctrl-C."""
+    stop = threading.Event()
+
+    def until_stopped(task: range) -> list:
+        return [play(run) for run in task if not stop.is_set()]
+
+    with ThreadPool(min(workers, len(tasks))) as pool:
+        try:
+            yield from pool.imap(until_stopped, tasks)
+        finally:
+            stop.set()
+
+
+def _scenario(given):
+    if isinstance(given, str):
+        return section7.scenario(given)
+    needed = ("name", "game", "measure", "is_arm", "regrets")
+    if isinstance(given, type) or not all(hasattr(given, name) for name in needed):
+        such = "it must be a name or a scenario, such as Utilities([0.8, 0.5])"
+        raise ValueError(f"scenario is {given!r}; {such}.")
+    return given
+
+
+def _algorithm(given) -> Algorithm:
+    if isinstance(given, str):
+        return section7.algorithm(given)
+    if not isinstance(given, Algorithm):
+        such = "it must be a name or an algorithm, such as Sparring(UCB, alpha=3)"
+        raise ValueError(f"algorithm is {given!r}; {such}.")
+    return given
+
+
+def _regret(scenario, regret: str | None, realised: bool) -> str:
+    counted = ("none",) if hasattr(scenario, "table") else ()  # its plays may be all one asks for
+    known = (*scenario.regrets, *counted)
+    regret = checks.one_of("regret", known[0] if regret is None else regret, known)
+    if realised and not hasattr(scenario, "realised"):
+        raise ValueError(f"realised is True; {scenario} has no utilities to draw.")
+    if realised and regret not in ("average", "choice"):
+        raise ValueError(f"regret is {regret!r}; realised regret is 'average' or 'choice'.")
+    if regret != "none" and hasattr(scenario, "table"):
+        scenario.table(regret)  # a table without a best arm is refused here
+    return regret

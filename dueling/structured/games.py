@@ -1,0 +1,188 @@
+r"""Games over a set of arms: utilities :math:`\langle\mu,x\rangle+o`, duels or rewards."""
+
+from math import exp, inf
+
+import numpy as np
+
+from ..engine import checks
+from ..scenarios import digest
+from .algebra import dot, put
+from .sets import TOLERANCE, Arms, vector
+
+LINKS = ("linear", "logit", "natural")
+
+
+class LinearRounds:
+    r"""T rounds over the arms of X with utilities <mu, x> + offset, known only to the game.
+
+    ``lost[0]`` and ``lost[1]`` sum the gaps :math:`\Delta_{x_t}` of the left and
+    :math:`\Delta_{y_t}` of the right arms, ``lost[2]`` counts the right arms that were not optimal;
+    ``history`` keeps them at the checkpoints. ``K`` is the set of arms, in the place of the number
+    of arms of a finite game.
+    """
+
+    __slots__ = ("K", "__dict__")  # the set of arms is invisible to the compiler
+
+    def __init__(self, X, mu, offset, T, checkpoints, rng):
+        self.K, self.mu, self.offset, self.rng = X, mu, offset, rng
+        self.d, self.T, self.t = X.d, T, 0
+        self.top = float(X.best(mu) @ mu + offset)
+        self.lost = np.zeros(3)
+        self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
+        self.history = np.zeros((len(checkpoints), 3))
+
+    def on(self):
+        """Whether a round is left."""
+        return self.t < self.T
+
+    def utility(self, x):
+        """<mu, x> + offset."""
+        return self.offset + dot(self.mu, x)
+
+    def end_round(self, u, v):
+        """Count the round of a left arm of utility u and a right arm of utility v."""
+        if self.t >= self.T:
+            raise ValueError("an arm was played, but no round was left.")
+        self.lost[0] += self.top - u
+        self.lost[1] += self.top - v
+        self.lost[2] += self.top - v > TOLERANCE
+        self.t += 1
+        if self.t == self.due:
+            put(self.lost, self.history[self.passed])
+            self.passed += 1
+            self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
+
+
+class LinearGame(LinearRounds):
+    """A dueling game over the arms of X; ``link`` is a place in :data:`LINKS`."""
+
+    def __init__(self, X, mu, offset, link, T, checkpoints, rng):
+        super().__init__(X, mu, offset, T, checkpoints, rng)
+        self.link = link
+
+    def play(self, x, y):
+        """The choice b_t between the left arm x and the right arm y: 1 means y."""
+        u, v = self.utility(x), self.utility(y)
+        self.end_round(u, v)
+        if self.link == 0:
+            p = (1 + v - u) / 2
+        elif self.link == 1:
+            p = 1 / (1 + exp(u - v))
+        else:
+            p = v / (u + v)
+        return int(self.rng.random() < p)
+
+
+class LinearBandit(LinearRounds):
+    r"""A cardinal bandit over the arms of X: Bernoulli rewards of mean <mu, x> + offset.
+
+    ``escaped`` is 1 once :func:`watched` has seen :math:`\theta=(\mu,o)` outside a machine's
+    confidence set.
+    """
+
+    def __init__(self, X, mu, offset, T, checkpoints, rng):
+        super().__init__(X, mu, offset, T, checkpoints, rng)
+        self.theta, self.escaped = np.append(mu, offset), 0
+
+    def pull(self, x):
+        """The reward u_t of the arm x."""
+        value = self.utility(x)
+        self.end_round(self.top, value)
+        return int(self.rng.random() < value)
+
+
+class LinearUtilities:
+    r"""The utility-based dueling game with :math:`\mu(x)=\langle\mu,x\rangle+o` over a set of arms.
+
+    Utilities must lie in [0, 1] on all of X. ``link`` is ``linear`` (the paper's theorems),
+    ``logit`` or ``natural``; utilities are deterministic given the arm. Runs differ by their random
+    numbers only: there is no order of arms to permute.
+    """
+
+    regrets: tuple[str, ...] = ("average",)
+
+    def __init__(self, X: Arms, mu, offset: float = 0.0, link: str = "linear", name=None):
+        if not isinstance(X, Arms):
+            raise ValueError(f"X is {X!r}; it must be a set of arms, such as Ball(2).")
+        self.X, self.mu = X, vector("mu", mu, X.d)
+        self.offset = checks.real("offset", offset, "a finite number", lambda o: True)
+        self.link = LINKS.index(checks.one_of("link", link, LINKS))
+        self.top = self.utility(X.best(self.mu))
+        self.bottom = self.utility(X.best(-self.mu))
+        if self.bottom < -TOLERANCE or self.top > 1 + TOLERANCE:
+            raise ValueError(
+                f"utilities <mu, x> + offset run from {self.bottom:.6g} to {self.top:.6g} on "
+                f"{X!r}; they must lie in [0, 1]."
+            )
+        if link == "natural" and self.bottom <= 0:
+            raise ValueError("natural link reads 0/0 where both utilities are 0; raise the offset.")
+        numbers = (*vars(X).values(), X.convex, self.mu, self.offset, self.link)
+        self.digest = digest(*(np.asarray(v, float) for v in numbers))
+        self.name = str(name or f"linear/{link}/{X!r}/{self.digest[:8]}")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+    def utility(self, x) -> float:
+        """<mu, x> + offset."""
+        return float(np.dot(self.mu, x) + self.offset)
+
+    @property
+    def gap(self) -> float:
+        """Delta of the Delta-gap case, by which the best vertex is better than the second; else 0.
+
+        A single vertex has no second, and the gap is infinite.
+        """
+        if not hasattr(self.X, "vertices"):
+            return 0.0
+        values = np.sort(self.X.vertices() @ self.mu)
+        return float(values[-1] - values[-2]) if len(values) > 1 else inf
+
+    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
+        """A game of T rounds on the run's generator; there is no permutation."""
+        return LinearGame(self.X, self.mu, self.offset, self.link, T, checkpoints, rng), None
+
+    def measure(self, game: LinearGame, p, regret: str | None = None) -> dict:
+        """Regret at the checkpoints, its left and right shares, and the right's worse arms."""
+        checks.one_of("regret", regret or "average", self.regrets)
+        left, right = game.history[:, 0] / 2, game.history[:, 1] / 2
+        worse = game.history[:, 2].astype(int)
+        return {"regret": left + right, "left": left, "right": right, "worse": worse}
+
+    def facts(self) -> dict:
+        """The arms, the utilities and the name of the link."""
+        arms = {name: value for name, value in vars(self.X).items() if not name.startswith("_")}
+        said = {"arms": repr(self.X), "link": LINKS[self.link]}
+        return {**arms, **said, "mu": self.mu, "offset": self.offset}
+
+    def is_arm(self, x) -> bool:
+        """Whether x is an arm of the game."""
+        return isinstance(x, np.ndarray) and x.shape == (self.X.d,) and self.X.contains(x)
+
+    def inside(self, m: float | None = None) -> "LinearCardinal":
+        """The bandit that Doubler's machine meets in an epoch: means (1 + mu(y) - m) / 2.
+
+        m is the mean utility of the left player, by default that of the best arm.
+        """
+        m = self.top if m is None else m
+        name = f"inside {self.name} at {m:.6g}"
+        return LinearCardinal(self.X, self.mu / 2, (1 + self.offset - m) / 2, name)
+
+
+class LinearCardinal(LinearUtilities):
+    """A cardinal bandit with Bernoulli(<mu, x> + offset) rewards over a set of arms."""
+
+    regrets = ("cardinal",)
+
+    def __init__(self, X: Arms, mu, offset: float = 0.0, name=None):
+        super().__init__(X, mu, offset, name=name)
+        self.name = str(name or self.name.replace("linear/linear", "cardinal"))
+
+    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
+        """A game of T rounds on the run's generator; there is no permutation."""
+        return LinearBandit(self.X, self.mu, self.offset, T, checkpoints, rng), None
+
+    def measure(self, game: LinearBandit, p, regret: str | None = None) -> dict:
+        """Regret at the checkpoints, and whether a watched confidence set ever missed theta."""
+        checks.one_of("regret", regret or "cardinal", self.regrets)
+        return {"regret": game.history[:, 1].copy(), "escaped": game.escaped}

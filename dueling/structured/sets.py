@@ -1,0 +1,291 @@
+r"""Sets of arms in R^d, each with the one operation that an algorithm asks of it.
+
+``argmax(c, x)``: x becomes an arm that maximises :math:`\langle c,x\rangle`. Everything compiled is
+written as loops over numbers, so that compiled and plain runs give the same bits.
+
+Inside a machine an arm is *lifted*: :math:`x'=(x,1)` in R^(d+1), which makes affine rewards linear.
+"""
+
+from contextlib import suppress
+from math import inf, sqrt
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linprog
+from scipy.spatial import HalfspaceIntersection, QhullError
+
+from ..engine import checks
+
+TOLERANCE = 1e-9
+REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
+
+
+class Arms:
+    """A compact set of arms in R^d; a subclass gives ``argmax(c, x)`` and array fields.
+
+    ``vertices()``, where it exists, lists the extreme points; ``convex`` says whether the average
+    of arms is an arm.
+    """
+
+    __slots__ = ("__dict__", "_spanner")  # the slot is invisible to the compiler
+    convex = True
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.d})"
+
+    def best(self, c) -> np.ndarray:
+        """A new vector: the arm that maximises <c, x>."""
+        x = np.zeros(self.d)
+        self.argmax(vector("c", c, self.d), x)
+        return x
+
+    def spanner(self) -> np.ndarray:
+        """A barycentric spanner of the lifted set, one row for each vector (computed once)."""
+        if not hasattr(self, "_spanner"):
+            self._spanner = spanner(self)
+        return self._spanner
+
+
+class Points(Arms):
+    """Finitely many arms, the rows of ``points``; ties go to the first."""
+
+    convex = False
+
+    def __init__(self, points):
+        points = checks.numbers("points", points, 2)
+        if points.size == 0:
+            raise ValueError(f"points has shape {points.shape}; a set of arms is not empty.")
+        self.d, self.points = points.shape[1], points
+
+    def argmax(self, c, x):
+        """The first row of largest <c, x>."""
+        best, at = -inf, 0
+        for k in range(len(self.points)):
+            value = 0.0
+            for j in range(self.d):
+                value += c[j] * self.points[k, j]
+            if value > best:
+                best, at = value, k
+        for j in range(self.d):
+            x[j] = self.points[at, j]
+
+    def vertices(self) -> np.ndarray:
+        """All arms."""
+        return self.points
+
+    def contains(self, x) -> bool:
+        """Whether x is one of the arms."""
+        return bool((abs(self.points - np.asarray(x)).max(axis=1) <= TOLERANCE).any())
+
+
+class Polytope(Points):
+    """The convex hull of ``points``; the oracle answers with one of the points."""
+
+    convex = True
+
+    def contains(self, x) -> bool:
+        """Whether x is a convex combination of the points (a linear program)."""
+        if super().contains(x):
+            return True
+        A = np.vstack([self.points.T, np.ones(len(self.points))])
+        found = linprog(np.zeros(len(self.points)), A_eq=A, b_eq=np.append(x, 1.0))
+        return found.status == 0
+
+
+class Inequalities(Arms):
+    """The polytope of all x with A x <= b, by a linear program for each maximum.
+
+    The oracle is ``scipy.optimize.linprog`` and runs as plain Python only (``compiled=False``);
+    ``polytope()`` enumerates the vertices once, and the result compiles.
+    """
+
+    def __init__(self, A, b):
+        self.A_, self.b_ = checks.numbers("A", A, 2), checks.numbers("b", b, 1)
+        if len(self.A_) != len(self.b_):
+            raise ValueError(f"A has {len(self.A_)} rows and b {len(self.b_)}; they must agree.")
+        self.d = self.A_.shape[1]
+        for j in range(self.d):
+            for sign in (1.0, -1.0):
+                self.best(sign * np.eye(self.d)[j])  # refuses an empty or unbounded set
+
+    def argmax(self, c, x):
+        """A vertex that maximises <c, x>."""
+        found = linprog(-np.asarray(c)[: self.d], self.A_, self.b_, bounds=(None, None))
+        if found.status != 0:
+            what = {2: "empty", 3: "unbounded"}.get(found.status, "not solved by linprog")
+            raise ValueError(f"the set of all x with A x <= b is {what}; a set of arms is compact.")
+        x[:] = found.x
+
+    def contains(self, x) -> bool:
+        """Whether A x <= b."""
+        return bool((self.A_ @ x <= self.b_ + TOLERANCE).all())
+
+    def polytope(self) -> Polytope:
+        """The same set by its vertices, which compiles; the set must have an interior."""
+        norm = np.sqrt((self.A_**2).sum(axis=1))
+        c = np.append(np.zeros(self.d), -1.0)  # the largest ball inside
+        ball = linprog(c, np.column_stack([self.A_, norm]), self.b_, bounds=(None, None))
+        halves, found = np.column_stack([self.A_, -self.b_]), np.array([np.nan])
+        if ball.status == 0 and ball.x[-1] > TOLERANCE:
+            with suppress(QhullError), np.errstate(all="ignore"):
+                found = HalfspaceIntersection(halves, ball.x[:-1]).intersections
+        if not np.isfinite(found).all():
+            raise ValueError(
+                "the set of all x with A x <= b has no interior, or almost none; give its vertices."
+            )
+        return Polytope(np.unique(found.round(12) + 0.0, axis=0))
+
+
+class Ellipsoid(Arms):
+    """All centre + shape z, z in the unit ball."""
+
+    def __init__(self, centre, shape):
+        self.centre, self.shape = (
+            checks.numbers("centre", centre, 1),
+            checks.numbers("shape", shape, 2),
+        )
+        self.d = len(self.centre)
+        if self.shape.shape != (self.d, self.d):
+            raise ValueError(
+                f"shape is {self.shape.shape}; with this centre it is {self.d} square."
+            )
+        if np.linalg.matrix_rank(self.shape) < self.d:
+            raise ValueError("shape is singular; an ellipsoid of arms has an interior.")
+        self.z = np.zeros(self.d)
+
+    def argmax(self, c, x):
+        """The point centre + shape z with z along shape^T c."""
+        square = 0.0
+        for j in range(self.d):
+            self.z[j] = 0.0
+            for i in range(self.d):
+                self.z[j] += self.shape[i, j] * c[i]
+            square += self.z[j] * self.z[j]
+        norm = sqrt(square) if square > 0 else 1.0
+        for i in range(self.d):
+            x[i] = self.centre[i]
+            for j in range(self.d):
+                x[i] += self.shape[i, j] * self.z[j] / norm
+
+    def contains(self, x) -> bool:
+        """Whether x is in the ellipsoid."""
+        return bool(np.linalg.norm(np.linalg.solve(self.shape, x - self.centre)) <= 1 + TOLERANCE)
+
+
+class Ball(Ellipsoid):
+    """The ball of this radius around ``centre``, by default the unit ball of R^d around 0."""
+
+    def __init__(self, d: int, radius: float = 1.0, centre=None):
+        d = checks.whole("d", d)
+        self.radius = checks.real("radius", radius, "a number > 0", lambda r: r > 0)
+        centre = np.zeros(d) if centre is None else vector("centre", centre, d)
+        super().__init__(centre, self.radius * np.eye(d))
+
+    def argmax(self, c, x):
+        """The point centre + radius times the direction of c."""
+        square = 0.0
+        for j in range(self.d):
+            square += c[j] * c[j]
+        step = self.radius / sqrt(square) if square > 0 else 0.0
+        for j in range(self.d):
+            x[j] = self.centre[j] + step * c[j]
+
+
+class Box(Arms):
+    """All x with low <= x <= high in every coordinate."""
+
+    def __init__(self, low, high):
+        self.low, self.high = checks.numbers("low", low, 1), checks.numbers("high", high, 1)
+        self.d = len(self.low)
+        if self.d == 0 or self.low.shape != self.high.shape:
+            raise ValueError(f"low has {self.d} numbers, high {len(self.high)}; they must agree.")
+        if not (self.low < self.high).all():
+            at = int(np.argmin(self.high - self.low))
+            raise ValueError(f"low[{at}] is not below high[{at}]; the box would be empty or flat.")
+
+    def argmax(self, c, x):
+        """The corner: high where c > 0, else low."""
+        for j in range(self.d):
+            x[j] = self.high[j] if c[j] > 0 else self.low[j]
+
+    def vertices(self) -> np.ndarray:
+        """The 2^d corners."""
+        if self.d > 16:
+            raise ValueError(
+                f"a box of dimension {self.d} has 2^{self.d} corners; too many to list."
+            )
+        bits = (np.arange(2**self.d)[:, None] >> np.arange(self.d)) & 1
+        return np.where(bits == 1, self.high, self.low)
+
+    def contains(self, x) -> bool:
+        """Whether x is in the box."""
+        x = np.asarray(x)
+        return bool(((self.low - TOLERANCE <= x) & (x <= self.high + TOLERANCE)).all())
+
+
+class Simplex(Arms):
+    """All x >= 0 with sum 1: the mixtures of d pure arms."""
+
+    def __init__(self, d: int):
+        self.d = checks.whole("d", d, 2)
+
+    def argmax(self, c, x):
+        """The first unit vector of largest c."""
+        at = 0
+        for j in range(self.d):
+            if c[j] > c[at]:
+                at = j
+        for j in range(self.d):
+            x[j] = 1.0 if j == at else 0.0
+
+    def vertices(self) -> np.ndarray:
+        """The unit vectors."""
+        return np.eye(self.d)
+
+    def contains(self, x) -> bool:
+        """Whether x is in the simplex."""
+        x = np.asarray(x)
+        return bool((x >= -TOLERANCE).all() and abs(x.sum() - 1) <= TOLERANCE)
+
+
+def spanner(X: Arms) -> np.ndarray:
+    r"""A barycentric spanner of the lifted set (Awerbuch and Kleinberg): rows b_1..b_n of arms.
+
+    Every lifted arm is :math:`\sum_i\lambda_ib_i` with :math:`|\lambda_i|\le1.001`; n is one more
+    than the affine dimension of X. A vector is exchanged while an arm has a larger coordinate.
+    """
+    B = np.append(X.best(np.ones(X.d)), 1.0)[None, :]
+    while (b := _outside(X, B)) is not None:
+        B = np.vstack([B, b])
+    if len(B) == 1:
+        raise ValueError(f"{X!r} is a single point; a duel needs at least two arms.")
+    i, kept = 0, 0
+    while kept < len(B):
+        b, size = _extreme(X, np.linalg.pinv(B)[:, i])
+        kept = 0 if size > REACH else kept + 1
+        if size > REACH:
+            B[i] = b
+        i = (i + 1) % len(B)
+    return B
+
+
+def _extreme(X: Arms, c: np.ndarray) -> tuple[np.ndarray, float]:
+    """The lifted arm with the largest |<c, x'>|, and that size."""
+    ends = [np.append(X.best(sign * c[:-1]), 1.0) for sign in (1, -1)]
+    sizes = [abs(float(b @ c)) for b in ends]
+    return ends[int(np.argmax(sizes))], max(sizes)
+
+
+def _outside(X: Arms, B: np.ndarray) -> np.ndarray | None:
+    """A lifted arm outside the span of the rows of B, or None."""
+    found = [_extreme(X, c) for c in np.linalg.svd(B)[2][len(B) :]]
+    b, size = max(found, key=lambda pair: pair[1], default=(None, 0.0))
+    return b if size > TOLERANCE else None
+
+
+def vector(name: str, value: ArrayLike, d: int) -> np.ndarray:
+    """The value as a vector of d finite numbers."""
+    vector = checks.numbers(name, value, 1)
+    if len(vector) != d:
+        raise ValueError(f"{name} has {len(vector)} numbers; the arms have dimension {d}.")
+    return vector

@@ -1,0 +1,500 @@
+r"""Right-hand sides of the paper's statements, corrected, and as printed where they differ.
+
+Throughout :math:`\Delta_x=\max\mu-\mu_x`, :math:`H=\sum_{x:\Delta_x>0}1/\Delta_x`, regret is
+:math:`\sum_t\frac12(\Delta_{x_t}+\Delta_{y_t})`, :math:`\beta=\alpha+2`, and a machine is
+UCB(alpha) with its own clock. Sums over arms are over the suboptimal ones; `M` arms are optimal.
+Lemma A, Lemma B, Theorem D, Theorem M and Theorem D.1 are the corrected statements; a name that
+ends in ``_printed`` is the paper's own formula, which need not be true.
+
+Where a statement says nothing, a bound on a probability is 1 and a bound on an excess is inf.
+A bound minimised over eps is valid for each eps, hence for any grid of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import rel_entr
+
+from ..engine import checks
+
+EPS = np.arange(1, 200) / 200
+"""The grid of eps over which the sharp bounds are minimised."""
+
+
+# UCB: Lemma A, pull counts of an arm with gap g
+
+
+def excess_A1(nu: ArrayLike, g: float, T: float, alpha: float) -> Any:
+    r"""Lemma A1: a bound on :math:`\mathbb E(N_i(T)-\nu)_+`, for whole nu.
+
+    .. math:: \frac2\alpha\nu^{-\alpha}, \qquad \nu\ge\max(1,\,2\beta\ln T/g^2); \text{ else inf}.
+    """
+    _check(nu=nu, g=g, T=T, alpha=alpha)
+    nu = np.asarray(nu, dtype=float)
+    return np.where(nu >= 2 * (alpha + 2) * np.log(T) / g**2, 2 / alpha * nu**-alpha, np.inf)[()]
+
+
+def excess_A2(nu: ArrayLike, eps: ArrayLike, g: float, T: float, alpha: float) -> Any:
+    r"""Lemma A2: a bound on :math:`\mathbb E(N_i(T)-\nu)_+`, for whole nu and 0 < eps < 1.
+
+    .. math:: \frac1\alpha\nu^{-\alpha}+\frac{e^{-2\nu\varepsilon^2g^2}}{1-e^{-2\varepsilon^2g^2}},
+        \qquad \nu\ge\max\Big(1,\frac{\beta\ln T}{2(1-\varepsilon)^2g^2}\Big); \text{ else inf}.
+    """
+    _check(nu=nu, eps=eps, g=g, T=T, alpha=alpha)
+    nu, eps = np.asarray(nu, dtype=float), np.asarray(eps)
+    enough = nu >= (alpha + 2) * np.log(T) / (2 * ((1 - eps) * g) ** 2)
+    return np.where(enough, _excess(nu, eps, g, alpha), np.inf)[()]
+
+
+def pulls_A3(g: float, n: ArrayLike, alpha: float) -> Any:
+    r"""Lemma A3: a bound on :math:`\mathbb E N_i(n)`, :math:`2\beta\ln n/g^2+1+2/\alpha`."""
+    _check(g=g, n=n, alpha=alpha)
+    return 2 * (alpha + 2) * np.log(n) / g**2 + 1 + 2 / alpha
+
+
+def pulls_sharp(g: float, n: ArrayLike, alpha: float, eps: ArrayLike = EPS) -> Any:
+    r"""Lemma A2, minimised over eps: a bound :math:`A(g,n)` on :math:`\mathbb E N_i(n)`.
+
+    .. math:: A(g,n)=\min\Big\{n,\ \nu+\frac1\alpha\nu^{-\alpha}
+        +\frac{e^{-2\nu\varepsilon^2g^2}}{1-e^{-2\varepsilon^2g^2}}\Big\},\qquad
+        \nu=\Big\lceil\frac{\beta\ln n}{2(1-\varepsilon)^2g^2}\Big\rceil.
+    """
+    _check(g=g, n=n, alpha=alpha, eps=eps)
+    g, n = (np.asarray(a, dtype=float)[..., None] for a in (g, n))
+    eps = np.atleast_1d(eps)
+    nu = _nu(g, n, alpha, eps)
+    return np.minimum(n[..., 0], (nu + _excess(nu, eps, g, alpha)).min(axis=-1))[()]
+
+
+def _nu(g, n, alpha: float, eps) -> np.ndarray:
+    return np.maximum(1, np.ceil((alpha + 2) * np.log(n) / (2 * ((1 - eps) * g) ** 2)))
+
+
+def _excess(nu, eps, g, alpha: float) -> np.ndarray:
+    rate = 2 * (eps * g) ** 2
+    return nu**-alpha / alpha + np.exp(-nu * rate) / -np.expm1(-rate)
+
+
+# UCB: Lemma B, the tail of a pull count
+
+
+def tail_B1(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
+    r"""Lemma B1: a bound on :math:`\Pr[N_i(T)\ge s]`.
+
+    .. math:: \frac2\alpha(s-1)^{-\alpha}, \qquad s\ge1+2\beta\ln T/g^2; \text{ else } 1.
+    """
+    _check(g=g, T=T, alpha=alpha)
+    n = np.ceil(np.asarray(s, dtype=float)) - 1
+    said = n >= 2 * (alpha + 2) * np.log(T) / g**2
+    return np.where(said, 2 / alpha * np.maximum(n, 1) ** -alpha, 1.0)[()]
+
+
+def tail_B2(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
+    r"""Lemma B2: a bound on :math:`\Pr[N_i(T)\ge s]`, with no threshold.
+
+    .. math:: \frac1\alpha(s-1)^{-\alpha}+\exp\Big(-\big[\sqrt{2(s-1)}\,g-\sqrt{\beta\ln T}\big]_+^2
+        \Big), \qquad s\ge2; \text{ else } 1.
+    """
+    _check(g=g, T=T, alpha=alpha)
+    n = np.ceil(np.asarray(s, dtype=float)) - 1
+    m = np.maximum(n, 1)
+    lead = np.maximum(np.sqrt(2 * m) * g - np.sqrt((alpha + 2) * np.log(T)), 0)
+    return np.where(n >= 1, m**-alpha / alpha + np.exp(-(lead**2)), 1.0)[()]
+
+
+def tail_printed(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
+    r"""Lemma 2.2 as printed: :math:`\frac2\alpha(s/2)^{-\alpha}` for :math:`s\ge4\alpha\ln T/g^2`.
+
+    True exactly for alpha >= (2 + sqrt 2)/4, about 0.854; below, it fails for suitable T and g.
+    """
+    _check(g=g, T=T, alpha=alpha)
+    s = np.asarray(s, dtype=float)
+    return np.where(s >= 4 * alpha * np.log(T) / g**2, 2 / alpha * (s / 2) ** -alpha, 1.0)[()]
+
+
+# UCB: regret of one cardinal bandit with means mu
+
+
+def ucb(mu: ArrayLike, T: ArrayLike, alpha: float) -> Any:
+    r"""Lemma A3 summed: regret of UCB, :math:`2\beta H\ln T+(1+\frac2\alpha)\sum_y\Delta_y`."""
+    _check(T=T, alpha=alpha)
+    Delta = _suboptimal(mu)
+    return 2 * (alpha + 2) * np.sum(1 / Delta) * np.log(T) + (1 + 2 / alpha) * Delta.sum()
+
+
+def ucb_sharp(mu: ArrayLike, T: float, alpha: float, eps: ArrayLike = EPS) -> float:
+    r"""Lemma A2 summed: regret of UCB, :math:`\min(T\Delta_{\max},\sum_y\Delta_yA(\Delta_y,T))`."""
+    _check(T=T, alpha=alpha)
+    return _machine(_suboptimal(mu), T, lambda g, n: pulls_sharp(g, n, alpha, eps))
+
+
+def ucb_printed(mu: ArrayLike, T: ArrayLike, alpha: float) -> Any:
+    r"""Lemma 2.2 as printed: regret of UCB, :math:`2\beta H\ln T+K\frac{\alpha+2}\alpha`."""
+    _check(T=T, alpha=alpha)
+    H = np.sum(1 / _suboptimal(mu))
+    return 2 * (alpha + 2) * H * np.log(T) + len(mu) * (alpha + 2) / alpha
+
+
+def _machine(g: np.ndarray, n: float, pulls: Callable) -> float:
+    """Regret of one machine with gaps g after n rounds, never above n times the largest gap."""
+    return float(min(n * g.max(initial=0), np.sum(g * pulls(g, n)))) if n else 0.0
+
+
+# Doubler: Theorem D
+
+
+def epochs(T: int) -> tuple[int, int]:
+    """(k, Z) with T = 2 + 4 + ... + 2^k + Z and 0 <= Z < 2^(k+1): k full epochs and a rest."""
+    T = _rounds(T)
+    k = (T + 2).bit_length() - 2
+    return k, T + 2 - 2 ** (k + 1)
+
+
+def doubler(B: Callable[[int], float], T: int, first: float = 1.0) -> float:
+    r"""Theorem D: regret of Doubler, if `B(n)` bounds the regret of a fresh machine.
+
+    .. math:: \Delta_{x_1}+3\sum_{i=1}^{k-1}B(2^i)+\Big(1+\frac Z{2^k}\Big)B(2^k)+B(Z)
+
+    `B(0) = 0`, and `B` is valid for the gaps :math:`\Delta_y/2` that the machine sees, whatever the
+    left player; `first` is :math:`\Delta_{x_1}`, the gap of the first list, at most 1.
+    """
+    _check(first=first)
+    k, Z = epochs(T)
+    full = 3 * sum(B(2**i) for i in range(1, k))
+    return first + full + (1 + Z / 2**k) * B(2**k) + B(Z)
+
+
+def doubler_log(c: float, a: float, T: int, first: float = 1.0) -> float:
+    r"""Theorem D(a): regret of Doubler if :math:`B(n)=c\log_2^an` for n >= 2, a >= 0.
+
+    .. math:: \Delta_{x_1}+3c\Big(\frac{k^{a+1}}{a+1}+k^a\Big)+c(k+1)^a
+    """
+    _check_log(c, a)
+    _check(first=first)
+    k, _ = epochs(T)
+    return first + 3 * c * (k ** (a + 1) / (a + 1) + k**a) + c * (k + 1) ** a
+
+
+def doubler_growth(B: Callable[[int], float], a: float, T: int, first: float = 1.0) -> float:
+    r"""Theorem D(b): regret of Doubler if B is nondecreasing and :math:`B(2n)\ge2^aB(n)`, a > 0.
+
+    .. math:: \Delta_{x_1}+\Big(1+\frac3{1-2^{-a}}\Big)B(T)
+    """
+    _check(a=a, first=first)
+    return first + (1 + 3 / (1 - 2**-a)) * B(_rounds(T))
+
+
+def doubler_power(c: float, a: float, T: int, first: float = 1.0) -> float:
+    r"""Theorem D(b): regret of Doubler if :math:`B(n)=cn^a`, a > 0.
+
+    .. math:: \Delta_{x_1}+c\Big[\frac3{2^a-1}(T+2)^a+T^a\Big]
+    """
+    _check(c=c, a=a, first=first)
+    return first + c * (3 / (2**a - 1) * (_rounds(T) + 2) ** a + T**a)
+
+
+def doubler_machine(mu: ArrayLike, alpha: float) -> Callable[[int], float]:
+    r"""Lemma A3 inside an epoch: the function B of one UCB machine.
+
+    .. math:: B(n)=\min\Big(\frac n2\Delta_{\max},\ \sum_y\frac{\Delta_y}2\Big[
+        \frac{8\beta\ln n}{\Delta_y^2}+1+\frac2\alpha\Big]\Big)
+    """
+    _check(alpha=alpha)
+    g = _suboptimal(mu) / 2
+    return lambda n: _machine(g, n, lambda g, n: pulls_A3(g, n, alpha))
+
+
+def doubler_machine_sharp(
+    mu: ArrayLike, alpha: float, eps: ArrayLike = EPS
+) -> Callable[[int], float]:
+    r"""Lemma A2 inside an epoch: the function B of one UCB machine.
+
+    .. math:: B(n)=\min\Big(\frac n2\Delta_{\max},\
+        \sum_y\frac{\Delta_y}2A\big(\tfrac{\Delta_y}2,n\big)\Big)
+    """
+    _check(alpha=alpha, eps=eps)
+    g = _suboptimal(mu) / 2
+    return lambda n: _machine(g, n, lambda g, n: pulls_sharp(g, n, alpha, eps))
+
+
+def doubler_ucb(mu: ArrayLike, T: int, alpha: float, x1: int | None = None) -> float:
+    """Theorem D with Lemma A3: regret of Doubler with UCB machines, first list {x1}."""
+    return doubler(doubler_machine(mu, alpha), T, _first(_Delta(mu), x1))
+
+
+def doubler_ucb_sharp(
+    mu: ArrayLike, T: int, alpha: float, x1: int | None = None, eps: ArrayLike = EPS
+) -> float:
+    """Theorem D with Lemma A2: regret of Doubler with UCB machines, first list {x1}."""
+    return doubler(doubler_machine_sharp(mu, alpha, eps), T, _first(_Delta(mu), x1))
+
+
+def doubler_ucb_closed(mu: ArrayLike, T: int, alpha: float) -> float:
+    r"""The corrected Corollary 3.3: regret of Doubler with UCB machines, in closed form.
+
+    .. math:: 1+6\ln2\,\beta H\,k(k+1)+\frac{3k}2\Big(1+\frac2\alpha\Big)\sum_y\Delta_y+B(Z),\qquad
+        B(n)=4\beta H\ln n+\frac12\Big(1+\frac2\alpha\Big)\sum_y\Delta_y
+    """
+    _check(alpha=alpha)
+    (k, Z), Delta = epochs(T), _suboptimal(mu)
+    lead, rest = 4 * (alpha + 2) * np.sum(1 / Delta), (1 + 2 / alpha) * Delta.sum() / 2
+    last = lead * math.log(Z) + rest if Z else 0.0
+    return float(1 + 3 * (lead * math.log(2) * k * (k + 1) / 2 + k * rest) + last)
+
+
+def doubler_J_printed(B: Callable[[int], float], T: int) -> float:
+    r"""Equation (J) as printed: :math:`\frac12+3\sum_{i\le k}B(2^i)+B(Z)`.
+
+    The first epoch costs :math:`\Delta_{x_1}\le1`, not 1/2.
+    """
+    k, Z = epochs(T)
+    return 0.5 + 3 * sum(B(2**i) for i in range(1, k + 1)) + B(Z)
+
+
+def doubler_log_printed(c: float, a: float, T: int) -> float:
+    r"""Theorem 3.1 as printed: :math:`2c\frac a{a+1}\log_2^{a+1}T` if :math:`B(n)=c\log_2^an`.
+
+    False for a < 3/2: the leading constant is :math:`3c/(a+1)`.
+    """
+    _check_log(c, a)
+    return 2 * c * a / (a + 1) * math.log2(_rounds(T)) ** (a + 1)
+
+
+# MultiSBM: Theorem M, linear link
+
+
+def multisbm(mu: ArrayLike, T: float, alpha: float, x1: int | None = None) -> float:
+    r"""Theorem M: regret of MultiSBM with UCB machines, K arms of which M are optimal.
+
+    .. math:: &\tfrac12\Delta_{x_1}+8\beta H\Big(M\ln T+\sum_x\ln m_x\Big)
+        +K\Big(1+\frac2\alpha\Big)\sum_y\Delta_y+\frac{2K}\alpha\sum_x\nu_x^{-\alpha},\\
+        &\nu_x=\Big\lceil\frac{8\beta\ln T}{\Delta_x^2}\Big\rceil,\quad m_x=1+K\nu_x.
+    """
+    _check(T=T, alpha=alpha)
+    K, Delta = len(mu), _suboptimal(mu)
+    M, beta = K - len(Delta), alpha + 2
+    nu = np.ceil(8 * beta * math.log(T) / Delta**2)
+    lead = 8 * beta * np.sum(1 / Delta) * (M * math.log(T) + np.log(1 + K * nu).sum())
+    rest = K * (1 + 2 / alpha) * Delta.sum() + 2 * K / alpha * np.sum(nu**-alpha)
+    return float(_first(_Delta(mu), x1) / 2 + lead + rest)
+
+
+def multisbm_sharp(
+    mu: ArrayLike, T: float, alpha: float, x1: int | None = None, eps: ArrayLike = EPS
+) -> float:
+    r"""Theorem M, sharp form: :func:`multisbm_gaps_sharp` with gaps :math:`\Delta_y/2`.
+
+    .. math:: &\tfrac12\Delta_{x_1}+M\sum_y\Delta_yA(\tfrac{\Delta_y}2,T)+\sum_x\Big[
+        \min\big(\Delta_{\max}m_x,\sum_y\Delta_yA(\tfrac{\Delta_y}2,m_x)\big)
+        +\Delta_{\max}K\,e(\tfrac{\Delta_x}2,\nu_x)\Big],\\
+        &m_x=\min(T,1+K\nu_x).
+    """
+    Delta = _Delta(mu)
+    return multisbm_gaps_sharp(np.tile(Delta / 2, (len(mu), 1)), Delta, T, alpha, x1, eps)
+
+
+# MultiSBM: Theorem D.1, any preference table
+
+
+def multisbm_gamma(
+    D: ArrayLike, w: ArrayLike, gamma: float, T: float, alpha: float, x1: int | None = None
+) -> float:
+    r"""Theorem D.1: regret of MultiSBM under the extended triangle inequality with gamma.
+
+    .. math:: &\tfrac12w_{x_1}+2\beta\ln T\sum_y\frac{w_y}{D_y^2}
+        +2\beta\gamma^2\sum_x\ln m_x\sum_y\frac{w_y}{D_y^2}\\
+        &\quad+K\Big(1+\frac2\alpha\Big)\sum_yw_y
+        +w_{\max}\frac{2K}\alpha\sum_x\nu_x^{-\alpha},\\
+        &\nu_x=\Big\lceil\frac{2\beta\gamma^2\ln T}{D_x^2}\Big\rceil,\quad m_x=1+K\nu_x.
+
+    `D[y]` is Pr[x* beats y] - 1/2 and a round costs :math:`\frac12(w_{x_t}+w_{y_t})`.
+    """
+    _check(gamma=gamma, T=T, alpha=alpha)
+    D = np.asarray(D, dtype=float)
+    is_star = np.arange(len(D))[:, None] == D.argmin()
+    G, w, cost = _costly(np.where(is_star, D, D / gamma), w)
+    nu = np.ceil(2 * (alpha + 2) * gamma**2 * math.log(T) / D[cost] ** 2)
+    return _multisbm_A3(G, w, T, alpha, x1, np.tile(nu, (len(D), 1)))
+
+
+def multisbm_gaps(
+    G: ArrayLike, w: ArrayLike, T: float, alpha: float, x1: int | None = None
+) -> float:
+    r"""Theorem D.1 from the gap matrix: regret of MultiSBM; needs no gamma.
+
+    .. math:: &\tfrac12w_{x_1}+\sum_{x:w_x=0}\sum_yw_yA_3(G_{xy},T)+\sum_{x:w_x>0}\Big[\sum_yw_y
+        A_3(G_{xy},m_x)+w_{\max}\frac2\alpha\sum_z\nu_{zx}^{-\alpha}\Big],\\
+        &\nu_{zx}=\Big\lceil\frac{2\beta\ln T}{G_{zx}^2}\Big\rceil,\quad m_x=1+\sum_z\nu_{zx}.
+
+    `G[x, y]` is the gap of arm y inside machine :math:`S_x` (:func:`gap_matrix`), positive
+    wherever :math:`w_y>0`; :math:`A_3` is :func:`pulls_A3`.
+    """
+    _check(T=T, alpha=alpha)
+    G, w, cost = _costly(G, w)
+    nu = np.ceil(2 * (alpha + 2) * math.log(T) / G[:, cost] ** 2)
+    return _multisbm_A3(G, w, T, alpha, x1, nu)
+
+
+def multisbm_gaps_sharp(
+    G: ArrayLike, w: ArrayLike, T: float, alpha: float, x1: int | None = None, eps: ArrayLike = EPS
+) -> float:
+    r"""Theorem D.1 from the gap matrix with Lemma A2: regret of MultiSBM, minimised over eps.
+
+    .. math:: \tfrac12w_{x_1}+\sum_{x:w_x=0}\sum_yw_yA(G_{xy},T)+\sum_{x:w_x>0}\Big[
+        \min\big(w_{\max}m_x,\sum_yw_yA(G_{xy},m_x)\big)+w_{\max}\sum_ze(G_{zx},\nu_{zx})\Big]
+
+    with :math:`A` of :func:`pulls_sharp`, :math:`e` and :math:`\nu_{zx}` of :func:`excess_A2` at
+    horizon T, :math:`m_x=\min(T,1+\sum_z\nu_{zx})`, one eps for each x; and the first double sum
+    is capped like the second, with :math:`m_x=T`.
+    """
+    _check(T=T, alpha=alpha, eps=eps)
+    G, w, cost = _costly(G, w)
+    eps, total = np.atleast_1d(eps), _first(w, x1) / 2
+    for x, g in enumerate(G[:, cost]):
+        m, late = np.array([T], dtype=float), 0.0
+        if w[x]:
+            nu = _nu(G[:, [x]], T, alpha, eps)
+            m = np.minimum(T, 1 + nu.sum(axis=0))
+            late = w.max() * _excess(nu, eps, G[:, [x]], alpha).sum(axis=0)
+        right = w[cost] @ pulls_sharp(g[:, None], m, alpha, eps)
+        total += np.min(np.minimum(w.max() * m, right) + late)
+    return float(total)
+
+
+def _multisbm_A3(G, w, T: float, alpha: float, x1: int | None, nu: np.ndarray) -> float:
+    """The closed form of Theorem D.1 for thresholds nu[z, x], x over the arms that cost."""
+    cost = w > 0
+    m = np.full(len(w), float(T))
+    m[cost] = 1 + nu.sum(axis=0)
+    right = np.sum(w[cost] * pulls_A3(G[:, cost], m[:, None], alpha))
+    late = w.max() * 2 / alpha * np.sum(nu**-alpha)
+    return float(_first(w, x1) / 2 + right + late)
+
+
+# Leading constants
+
+
+def ucb_leading(mu: ArrayLike, alpha: float) -> float:
+    r"""UCB: :math:`\limsup R/\ln T\le\frac\beta2H` (Lemma A2); Lemma A3 has four times that."""
+    _check(alpha=alpha)
+    return (alpha + 2) / 2 * _H(mu)
+
+
+def multisbm_leading(mu: ArrayLike, alpha: float) -> float:
+    r"""MultiSBM: :math:`\limsup R/\ln T\le2\beta MH` (sharp); Theorem M has four times that."""
+    _check(alpha=alpha)
+    return 2 * (alpha + 2) * _H(mu) * (len(mu) - len(_suboptimal(mu)))
+
+
+def doubler_leading(mu: ArrayLike, alpha: float) -> float:
+    r"""Doubler with UCB: :math:`\limsup R/\ln^2T\le\frac{3\beta}{2\ln2}H` (Lemma A2).
+
+    The closed form has four times that.
+    """
+    _check(alpha=alpha)
+    return 1.5 * (alpha + 2) / math.log(2) * _H(mu)
+
+
+def doubler_log_leading(c: float, a: float) -> float:
+    r"""Theorem D(a): :math:`\frac{3c}{a+1}`, of :math:`\log_2^{a+1}T` if :math:`B=c\log_2^an`.
+
+    It cannot be improved; with natural logarithms in both places divide by ln 2.
+    """
+    _check_log(c, a)
+    return 3 * c / (a + 1)
+
+
+def doubler_log_leading_printed(c: float, a: float) -> float:
+    r"""Theorem 3.1 as printed: :math:`\frac{2ca}{a+1}`, too small for a < 3/2."""
+    _check_log(c, a)
+    return 2 * c * a / (a + 1)
+
+
+def lower_leading(mu: ArrayLike) -> float:
+    r"""Any consistent algorithm, Bernoulli utilities, linear link: a bound from below.
+
+    .. math:: \liminf R/\ln T\ge\frac12\sum_y\frac{\Delta_y}{\mathrm{kl}(\mu_y,\max\mu)}
+
+    A cardinal bandit that simulates the duels has twice the regret in twice the rounds.
+    """
+    Delta = _suboptimal(mu)
+    top = np.max(mu)
+    low = top - Delta
+    return float(np.sum(Delta / (rel_entr(low, top) + rel_entr(1 - low, 1 - top))) / 2)
+
+
+# What is allowed
+
+
+def _Delta(mu) -> np.ndarray:
+    mu = np.asarray(mu, dtype=float)
+    if mu.ndim != 1 or len(mu) < 2 or not np.all((mu >= 0) & (mu <= 1)):
+        raise ValueError(f"mu must be at least 2 utilities in [0, 1]; it is {mu.tolist()}.")
+    return mu.max() - mu
+
+
+def _suboptimal(mu) -> np.ndarray:
+    Delta = _Delta(mu)
+    return Delta[Delta > 0]
+
+
+def _H(mu) -> float:
+    return float(np.sum(1 / _suboptimal(mu)))
+
+
+def _first(cost: np.ndarray, x1: int | None) -> float:
+    """The cost of the first left arm, the largest if it is not given."""
+    return float(cost.max() if x1 is None else cost[checks.arm("x1", x1, len(cost))])
+
+
+def _costly(G, w) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    G, w = np.asarray(G, dtype=float), np.asarray(w, dtype=float)
+    if G.shape != (len(w), len(w)) or len(w) < 2:
+        raise ValueError(f"G must be K x K for the K = {len(w)} >= 2 costs w; it is {G.shape}.")
+    if w.min() != 0:
+        raise ValueError(f"w must be costs whose least is 0, that of x*; the least is {w.min()}.")
+    for x, y in np.argwhere(~(G > 0) & (w > 0)):
+        raise ValueError(f"G[{x}, {y}] must be positive, since arm {y} costs; it is {G[x, y]}.")
+    return G, w, w > 0
+
+
+_ALLOWED = {
+    "a": (lambda a: (a > 0) & np.isfinite(a), "positive and finite"),
+    "alpha": (lambda alpha: (alpha > 0) & np.isfinite(alpha), "positive and finite"),
+    "c": (lambda c: (c >= 0) & np.isfinite(c), "at least 0 and finite"),
+    "eps": (lambda eps: (eps > 0) & (eps < 1), "between 0 and 1, both excluded"),
+    "first": (lambda first: (first >= 0) & (first <= 1), "a gap in [0, 1]"),
+    "g": (lambda g: (g > 0) & (g <= 1), "a gap in (0, 1]"),
+    "gamma": (lambda gamma: gamma >= 1, "at least 1"),
+    "n": (lambda n: n >= 1, "at least 1"),
+    "nu": (lambda nu: (nu >= 1) & (nu == np.floor(nu)), "whole and at least 1"),
+    "T": (lambda T: T >= 2, "at least 2"),
+}
+
+
+def _check(**given) -> None:
+    for name, value in given.items():
+        allowed, words = _ALLOWED[name]
+        try:
+            good = not isinstance(value, str) and np.all(allowed(np.asarray(value, dtype=float)))
+        except (TypeError, ValueError):  # no number at all
+            good = False
+        if not good:
+            raise ValueError(f"{name} must be {words} for this bound; it is {value!r}.")
+
+
+def _check_log(c: float, a: float) -> None:
+    _check(c=c)
+    checks.real("a", a, "a number >= 0", lambda a: a >= 0)
+
+
+def _rounds(T) -> int:
+    _check(T=T)
+    if T % 1:
+        raise ValueError(f"T must be a whole number of rounds; it is {T}.")
+    return int(T)

@@ -1,0 +1,344 @@
+r"""Exact laws of UCB, Sparring, MultiSBM and Doubler on small games, without sampling.
+
+Each algorithm is a Markov chain: a ``start`` and a ``step`` from a state to its outcomes
+``(probability, next state, what was played)``. One driver, :func:`evolve`, pushes the law of
+the state forward and merges equal states. Nothing here is shared with the simulated algorithms.
+
+A machine UCB(alpha) is the tuple of its arms' ``(n, s)``, pulls and wins; its clock is
+:math:`t = 1 + \sum_x n_x`. A preference table has ``P[x, y]`` = Pr[the right arm y is chosen
+against the left arm x]. If all probabilities are ``int`` or ``Fraction``, so are all results.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterator
+from fractions import Fraction
+from functools import cache
+from itertools import product
+from numbers import Rational, Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine import checks
+
+
+class Chain(NamedTuple):
+    """A Markov chain: its first state, and the outcomes of one round from a state."""
+
+    #: The first state.
+    start: Hashable
+    #: The outcomes of a round from a state, as (probability, next state, what was played).
+    step: Callable[[Any], Iterator[tuple[Any, Hashable, Any]]]
+
+
+# The driver
+
+
+def evolve(chain: Chain, T: int) -> Iterator[tuple[dict, dict]]:
+    """For t = 1..T, the law of what is played in round t and the law of the state after it."""
+    law = {chain.start: 1}
+    for _ in range(_rounds(T)):
+        played, after = defaultdict(int), defaultdict(int)
+        for state, p in law.items():
+            for q, state_, what in chain.step(state):
+                played[what] += p * q
+                after[state_] += p * q
+        law = dict(after)
+        yield dict(played), law
+
+
+def law(chain: Chain, T: int) -> dict:
+    """The law of the state after T rounds: state -> probability."""
+    return deque(evolve(chain, T), maxlen=1).pop()[1]
+
+
+def marginal(law: dict, f: Callable[[Any], Hashable]) -> dict:
+    """The law of f(state): value -> probability."""
+    out = defaultdict(int)
+    for state, p in law.items():
+        out[f(state)] += p
+    return dict(out)
+
+
+def mean(law: dict, f: Callable[[Any], Any]) -> Any:
+    """The expectation of f(state)."""
+    return sum(p * f(state) for state, p in law.items())
+
+
+def plays(chain: Chain, T: int, K: int) -> np.ndarray:
+    """Expected plays of each ordered pair: [t-1, x, y] = E #{s <= t : (x_s, y_s) = (x, y)}."""
+    rounds = [played for played, _ in evolve(chain, T)]
+    exact = all(isinstance(p, Rational) for p in rounds[0].values())
+    out = np.zeros((len(rounds), K, K), dtype=object if exact else float)
+    for t, played in enumerate(rounds):
+        for pair, p in played.items():
+            out[(t, *pair)] = p
+    return np.cumsum(out, axis=0)
+
+
+# The machine: Algorithm 1
+
+
+def counts(machine: tuple) -> tuple[int, ...]:
+    """How often the machine has pulled each arm."""
+    return tuple(n for n, _ in machine)
+
+
+def _fresh(K: int) -> tuple:
+    return ((0, 0),) * K
+
+
+def _fed(machine: tuple, x: int, b: int) -> tuple:
+    n, s = machine[x]
+    return (*machine[:x], (n + 1, s + b), *machine[x + 1 :])
+
+
+def _advance(alpha: float, ties: str, one: Any) -> Callable[[tuple], list]:
+    r"""The map machine -> [(probability, arm)] over the arms of largest index.
+
+    .. math:: \hat\mu_x + \sqrt{(\alpha+2)\ln t / (2 n_x)}, \qquad +\infty \text{ if } n_x = 0.
+
+    For rational alpha, ln t is transcendental (t >= 2), so two pulled arms tie exactly when
+    their (n, s) agree: equality of floats is equality of indices.
+    """
+    alpha, ties = _alpha(alpha), _ties(ties)
+
+    @cache
+    def advance(machine: tuple) -> list:
+        c = (alpha + 2) * math.log(1 + sum(counts(machine))) / 2
+        index = [s / n + math.sqrt(c / n) if n else math.inf for n, s in machine]
+        top = max(index)
+        best = [x for x, i in enumerate(index) if i == top]
+        best = best[:1] if ties == "first" else best
+        return [(one / len(best), x) for x in best]
+
+    return advance
+
+
+def _coin(p: Any) -> list:
+    """[(probability, b)] of a coin with Pr[b = 1] = p, outcomes of probability 0 left out."""
+    return [(q, b) for q, b in ((1 - p, 0), (p, 1)) if q]
+
+
+# The chains
+
+
+def ucb_chain(means: ArrayLike, alpha: float, ties: str = "random") -> Chain:
+    """Algorithm 1 on Bernoulli(means) rewards; the state is the machine."""
+    mu, one = _means(means)
+    advance = _advance(alpha, ties, one)
+
+    def step(S):
+        for p, x in advance(S):
+            for q, b in _coin(mu[x]):
+                yield p * q, _fed(S, x, b), x
+
+    return Chain(_fresh(len(mu)), step)
+
+
+def doubler_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
+    """Algorithm 2; the state is (list, machine), the list stored as the multiplicity of each arm.
+
+    The first list is {0}. An epoch is twice as long as its list, so it needs no counter.
+    """
+    P, one = _table(P)
+    K, advance = len(P), _advance(alpha, ties, one)
+
+    def step(state):
+        L, S = state
+        for (x, c), (p, y) in product(enumerate(L), advance(S)):
+            for q, b in _coin(P[x][y]) if c else ():
+                S_ = _fed(S, y, b)
+                n = counts(S_)
+                over = sum(n) == 2 * sum(L)
+                yield one * c / sum(L) * p * q, (n, _fresh(K)) if over else (L, S_), (x, y)
+
+    return Chain(((1,) + (0,) * (K - 1), _fresh(K)), step)
+
+
+def multisbm_chain(P: ArrayLike, alpha: float, ties: str = "random", y0: int = 0) -> Chain:
+    """Algorithm 3; the state is (next left arm, one machine per left arm)."""
+    P, one = _table(P)
+    K, advance = len(P), _advance(alpha, ties, one)
+
+    def step(state):
+        x, S = state
+        for p, y in advance(S[x]):
+            for q, b in _coin(P[x][y]):
+                yield p * q, (y, (*S[:x], _fed(S[x], y, b), *S[x + 1 :])), (x, y)
+
+    return Chain((checks.arm("y0", y0, K), (_fresh(K),) * K), step)
+
+
+def sparring_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
+    """Algorithm 4; the state is (left machine, right machine), whose ties break independently."""
+    P, one = _table(P)
+    advance = _advance(alpha, ties, one)
+
+    def step(state):
+        L, R = state
+        for (p, x), (q, y) in product(advance(L), advance(R)):
+            for r, b in _coin(P[x][y]):
+                yield p * q * r, (_fed(L, x, 1 - b), _fed(R, y, b)), (x, y)
+
+    return Chain((_fresh(len(P)),) * 2, step)
+
+
+# Expected plays
+
+
+def doubler(P: ArrayLike, T: int, alpha: float, ties: str = "random") -> np.ndarray:
+    """Expected plays of Doubler, as an array (T, K, K): see :func:`plays`."""
+    return plays(doubler_chain(P, alpha, ties), T, len(P))
+
+
+def multisbm(P: ArrayLike, T: int, alpha: float, ties: str = "random", y0: int = 0) -> np.ndarray:
+    """Expected plays of MultiSBM, as an array (T, K, K): see :func:`plays`."""
+    return plays(multisbm_chain(P, alpha, ties, y0), T, len(P))
+
+
+def sparring(P: ArrayLike, T: int, alpha: float, ties: str = "random") -> np.ndarray:
+    """Expected plays of Sparring, as an array (T, K, K): see :func:`plays`."""
+    return plays(sparring_chain(P, alpha, ties), T, len(P))
+
+
+def gaps(mu: ArrayLike) -> np.ndarray:
+    r"""The cost of each pair: :math:`\tfrac12(\Delta_x + \Delta_y)`, a K x K table."""
+    mu = np.asarray(mu)
+    Delta = mu.max() - mu
+    return (Delta[:, None] + Delta[None, :]) / 2
+
+
+def regret(plays: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+    r"""The expected pseudo-regret after each round: :math:`\sum_{x,y}` plays * gaps."""
+    return (plays * np.asarray(gaps)).sum(axis=(1, 2))
+
+
+# The cardinal bandit by tables: for each vector of pulls, an array over the vectors of wins
+
+
+def ucb_laws(means: ArrayLike, T: int, alpha: float, ties: str = "random") -> Iterator[dict]:
+    """For t = 1..T, the joint law of the pull counts of UCB(alpha): counts -> probability.
+
+    The same law as :func:`ucb_chain` gives, with the win counts vectorised: fast enough for
+    two arms and T = 100.
+    """
+    mu, one = _means(means)
+    alpha, ties = _alpha(alpha), _ties(ties)
+    tables = {(0,) * len(mu): np.full((1,) * len(mu), one)}
+    for _ in range(_rounds(T)):
+        tables = _pull(tables, mu, alpha, ties, one)
+        yield {n: p.sum() for n, p in tables.items()}
+
+
+def ucb(means: ArrayLike, T: int, alpha: float, ties: str = "random") -> dict:
+    """The joint law of the pull counts of UCB(alpha) after T rounds: counts -> probability."""
+    return deque(ucb_laws(means, T, alpha, ties), maxlen=1).pop()
+
+
+def pulls(law: dict, x: int) -> np.ndarray:
+    """The law of arm x's pull count: an array whose entry n is Pr[N_x = n], n = 0..T."""
+    one = marginal(law, lambda n: n[x])
+    return np.array([one.get(n, 0) for n in range(1 + sum(next(iter(law))))])
+
+
+def ucb_regret(law: dict, means: ArrayLike) -> Any:
+    r"""The expected regret :math:`\sum_x \Delta_x\,\mathbb E N_x` of a law of pull counts."""
+    return mean(law, lambda n: sum(k * (max(means) - m) for k, m in zip(n, means, strict=True)))
+
+
+def _pull(tables: dict, mu: list, alpha: float, ties: str, one: Any) -> dict:
+    after = {}
+    for n, p in tables.items():
+        for x, share in enumerate(_shares(n, alpha, ties, one)):
+            q = np.moveaxis(p * share, x, 0)
+            if q.any():
+                m = (*n[:x], n[x] + 1, *n[x + 1 :])
+                table = after.setdefault(m, np.zeros([k + 1 for k in m], dtype=p.dtype))
+                table = np.moveaxis(table, x, 0)
+                table[:-1] += (1 - mu[x]) * q
+                table[1:] += mu[x] * q
+    return after
+
+
+def _shares(n: tuple, alpha: float, ties: str, one: Any) -> np.ndarray:
+    """For each arm, the probability that it is pulled, as a table over the win counts."""
+    c = (alpha + 2) * math.log(1 + sum(n)) / 2
+    s = np.indices([k + 1 for k in n])
+    index = [w / k + math.sqrt(c / k) if k else w + math.inf for w, k in zip(s, n, strict=True)]
+    best = np.array(index) == np.max(index, axis=0)
+    if ties == "first":
+        best &= np.cumsum(best, axis=0) == 1
+    return best * one / best.sum(axis=0)
+
+
+# What is allowed
+
+
+def _exact(values) -> tuple[list, Any]:
+    """The values as Fractions if all are rational, else floats; and the 1 of that kind."""
+    for v in values:
+        if not isinstance(v, Real):
+            raise ValueError(f"a probability must be a number; one is {v!r}.")
+    kind = Fraction if all(isinstance(v, Rational) for v in values) else float
+    return [kind(v) for v in values], kind(1)
+
+
+def _listed(name: str, values) -> list:
+    try:
+        return list(values)
+    except TypeError:
+        raise ValueError(f"{name} must be a list; it is {values!r}.") from None
+
+
+def _table(P) -> tuple[list[list], Any]:
+    rows = [_listed("each row of P", row) for row in _listed("P", P)]
+    K = len(rows)
+    if K < 2 or any(len(row) != K for row in rows):
+        shape = f"{K} rows of lengths {[len(row) for row in rows]}"
+        raise ValueError(f"P must be a square table over at least 2 arms; it has {shape}.")
+    flat, one = _exact([p for row in rows for p in row])
+    P = [flat[x * K : (x + 1) * K] for x in range(K)]
+    slack = 0 if isinstance(one, Fraction) else 1e-9
+    for x, y in product(range(K), repeat=2):
+        if not 0 <= P[x][y] <= 1:
+            raise ValueError(f"P[{x}, {y}] must be a probability in [0, 1]; it is {P[x][y]}.")
+        if abs(P[x][y] + P[y][x] - 1) > slack:
+            raise ValueError(f"P[{x}, {y}] + P[{y}, {x}] must be 1; it is {P[x][y] + P[y][x]}.")
+    return P, one
+
+
+def _means(means) -> tuple[list, Any]:
+    mu, one = _exact(_listed("means", means))
+    if len(mu) < 2:
+        raise ValueError(f"means must name at least 2 arms; it has length {len(mu)}.")
+    if not all(0 <= m <= 1 for m in mu):
+        raise ValueError(f"means must be probabilities in [0, 1]; they are {list(means)}.")
+    return mu, one
+
+
+def _rounds(T) -> int:
+    try:
+        rounds = operator.index(T)
+    except TypeError:
+        rounds = 0
+    if rounds < 1:
+        raise ValueError(f"T must be a whole number of rounds, at least 1; it is {T!r}.")
+    return rounds
+
+
+def _alpha(alpha) -> float:
+    if not isinstance(alpha, Real) or not -2 < alpha < math.inf:
+        raise ValueError(f"alpha must be a finite number above -2; it is {alpha!r}.")
+    return float(alpha)
+
+
+def _ties(ties) -> str:
+    if ties not in ("random", "first"):
+        raise ValueError(f'ties must be "random" or "first"; it is {ties!r}.')
+    return ties

@@ -1,0 +1,151 @@
+r"""What a preference table satisfies: the hypotheses of the theorems beyond the linear link.
+
+P[x, y] = Pr[the right arm y is chosen against the left arm x], and
+:math:`\Delta(x,y)` = Pr[x beats y] - 1/2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine import checks
+
+NOISE = 1e-12
+"""Differences of table entries below this count as zero."""
+
+
+def condorcet(P: ArrayLike) -> int | None:
+    """The arm that beats every other with probability above 1/2, or None."""
+    P = _square(P)
+    beats = (P - 0.5 > NOISE) | np.eye(len(P), dtype=bool)
+    winners = np.flatnonzero(beats.all(axis=0))
+    return int(winners[0]) if len(winners) else None
+
+
+def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
+    r"""G[x, y], the gap of arm y inside machine :math:`S_x`: Pr[x* beats x] - Pr[y beats x].
+
+    .. math:: G_{xy}=D_x+\Delta(x,y)=P_{x,x^*}-P_{xy}
+
+    `star` is x*, the Condorcet winner unless given. Negative entries are machines that prefer y.
+    """
+    P = _square(P)
+    G = P[:, [_star(P, star)]] - P
+    return np.where(np.abs(G) > NOISE, G, 0.0)
+
+
+def gamma_extended(P: ArrayLike, star: int | None = None) -> float:
+    r"""The least gamma of the extended triangle inequality, inf where none will do.
+
+    .. math:: D_y\le\gamma\,[D_x+\Delta(x,y)]=\gamma\,G_{xy}\quad\text{for all }x,\ y\ne x^*
+    """
+    star = _star(_square(P), star)
+    G = np.delete(gap_matrix(P, star), star, axis=1)
+    D = np.delete(gap_matrix(P, star)[star], star)
+    return float(np.max(D / G)) if np.all(G > 0) else math.inf
+
+
+def gamma_transitivity(P: ArrayLike, order: Sequence[int] | None = None) -> float:
+    r"""The least gamma >= 1 of relaxed stochastic transitivity, inf where none will do.
+
+    .. math:: \gamma\,\Delta(x^*,y)\ge\max\{\Delta(x^*,x),\Delta(x,y)\}\quad
+        \text{for }x^*\succ x\succ y
+
+    `order` lists the arms from best to worst, by number of arms beaten unless given.
+    """
+    D, worst = _square(P).T - 0.5, 1.0
+    for star, x, y in _triples(P, order):
+        need = max(D[star, x], D[x, y])
+        if need > NOISE:
+            worst = max(worst, need / D[star, y] if D[star, y] > NOISE else math.inf)
+    return float(worst)
+
+
+def triangle_violations(P: ArrayLike, order: Sequence[int] | None = None) -> list[tuple[int, int]]:
+    r"""The pairs (x, y) at which the stochastic triangle inequality fails.
+
+    .. math:: \Delta(x^*,y)>\Delta(x^*,x)+\Delta(x,y),\qquad x^*\succ x\succ y
+    """
+    D, triples = _square(P).T - 0.5, _triples(P, order)
+    return [(x, y) for s, x, y in triples if D[s, y] > D[s, x] + D[x, y] + NOISE]
+
+
+def gamma_natural(low: float, high: float) -> float:
+    r"""The best gamma of the natural link for utilities in [low, high].
+
+    .. math:: \frac{(1+\gamma_0)^2}{4\gamma_0},\qquad\gamma_0=\text{high}/\text{low}
+    """
+    _interval(low, high)
+    if low <= 0:
+        raise ValueError(f"low must be positive under the natural link; it is {low}.")
+    return (1 + high / low) ** 2 / (4 * high / low)
+
+
+def gamma_logit(low: float, high: float) -> float:
+    r"""The best gamma of the logit link for utilities in [low, high].
+
+    .. math:: \cosh^2(w/2),\qquad w=\text{high}-\text{low}
+    """
+    _interval(low, high)
+    return math.cosh((high - low) / 2) ** 2
+
+
+def best_arms(P: ArrayLike) -> list[tuple[int, ...]]:
+    """For each x, the arms that machine S_x would play if it knew P: those that beat x most."""
+    P = _square(P)
+    return [tuple(int(y) for y in np.flatnonzero(row > row.max() - NOISE)) for row in P]
+
+
+def card(P: ArrayLike) -> dict[str, Any]:
+    """What a table satisfies: the hypotheses of the theorems, one entry each."""
+    P, star = _square(P), condorcet(P)
+    undecided = np.argwhere(np.triu(np.abs(P - 0.5) <= NOISE, 1))
+    return {
+        "K": len(P),
+        "antisymmetry defect": float(np.abs(P + P.T - 1).max()),
+        "undecided pairs": [(int(x), int(y)) for x, y in undecided],
+        "Condorcet winner": star,
+        "order": _order(P),
+        "gamma, transitivity": gamma_transitivity(P),
+        "triangle violations": triangle_violations(P),
+        "gamma, extended": math.inf if star is None else gamma_extended(P, star),
+        "best arms": best_arms(P),
+    }
+
+
+def _order(P) -> list[int]:
+    """The arms by the number of arms they beat, a draw counting half; ties by index."""
+    D = _square(P).T - 0.5
+    score = np.where(D > NOISE, 1.0, np.where(D < -NOISE, 0.0, 0.5)).sum(axis=1)
+    return [int(x) for x in np.argsort(-score, kind="stable")]
+
+
+def _triples(P, order) -> list[tuple[int, int, int]]:
+    star, *rest = _order(P) if order is None else [int(x) for x in order]
+    return [(star, x, y) for i, x in enumerate(rest) for y in rest[i + 1 :]]
+
+
+def _square(P) -> np.ndarray:
+    P = np.asarray(P, dtype=float)
+    if P.ndim != 2 or P.shape[0] != P.shape[1] or len(P) < 2:
+        raise ValueError(f"P must be a square table over at least 2 arms; its shape is {P.shape}.")
+    if not np.all((P >= 0) & (P <= 1)):
+        raise ValueError(f"P must lie in [0, 1]; it ranges from {P.min()} to {P.max()}.")
+    return P
+
+
+def _star(P: np.ndarray, star: int | None) -> int:
+    star = condorcet(P) if star is None else star
+    if star is None:
+        raise ValueError("P must have a Condorcet winner, or star must be given; it has none.")
+    return checks.arm("star", star, len(P))
+
+
+def _interval(low, high) -> None:
+    if not low <= high:
+        raise ValueError(f"low must not exceed high; they are {low} and {high}.")

@@ -1,0 +1,61 @@
+"""Where things are: the checkout, the profile, the folders of a build, the table of contents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+def root() -> Path:
+    """The checkout that holds the book: the nearest folder above with a ``_toc.yml``."""
+    here = Path.cwd().resolve()
+    for folder in (here, *here.parents):
+        if (folder / "_toc.yml").is_file():
+            return folder
+    return here
+
+
+def profile() -> str:
+    """The profile of this build: ``full``, or the name in the variable BOOK_PROFILE."""
+    return os.environ.get("BOOK_PROFILE", "full")
+
+
+def results(root: Path, profile: str) -> Path:
+    """The folder of the results that notebooks write under a profile."""
+    return root / "_build" / ("results" if profile == "full" else f"results-{profile}")
+
+
+def pages(root: Path) -> list[tuple[str, str]]:
+    """The pages of _toc.yml in reading order, each with the caption of its part."""
+
+    def entries(node: dict[str, Any], part: str) -> Iterator[tuple[str, str]]:
+        part = node.get("caption", part)
+        yield from (
+            (part, node[key].removesuffix(".ipynb")) for key in ("root", "file") if key in node
+        )
+        for key in ("parts", "chapters", "sections"):
+            for child in node.get(key, []):
+                yield from entries(child, part)
+
+    return list(entries(yaml.safe_load(read(root / "_toc.yml")), ""))
+
+
+def read(path: Path) -> str:
+    """The text of a file."""
+    return path.read_text(encoding="utf-8")
+
+
+def write(path: Path, text: str) -> Path:
+    """Write the file whole, or leave it as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    half = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        half.write_text(text, encoding="utf-8")
+        os.replace(half, path)
+    finally:
+        half.unlink(missing_ok=True)
+    return path

@@ -1,0 +1,1 @@
+"""What a release needs: citation files, the manifest, a browser, the PDF."""

@@ -1,0 +1,54 @@
+"""Which files decide what a piece of code does: the modules that it imports, and theirs."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+PACKAGES = ("dueling", "edition")
+
+
+def imported(root: Path, text: str, package: str = "") -> set[Path]:
+    """The modules of this checkout that a text imports, directly or through others.
+
+    ``package`` is where a relative import starts. Of a package only what is imported by name
+    counts: its ``__init__`` when the package itself is named.
+    """
+    found: set[Path] = set()
+    todo = list(named(root, text, package))
+    while todo:
+        path = todo.pop()
+        if path not in found:
+            found.add(path)
+            inside = ".".join(path.relative_to(root).parent.parts)
+            todo += named(root, path.read_text(encoding="utf-8"), inside)
+    return found
+
+
+@cache
+def named(root: Path, text: str, package: str) -> tuple[Path, ...]:
+    """The modules of this checkout that the import statements of a text name."""
+    names = [name for node in ast.walk(ast.parse(text)) for name in _names(node, package)]
+    inside = [name for name in names if name.partition(".")[0] in PACKAGES]
+    paths = [path for name in inside if (path := _file(root, name))]
+    return tuple(dict.fromkeys(paths))
+
+
+def _names(node: ast.AST, package: str) -> Iterator[str]:
+    """The dotted names that a statement imports; a name in a module may be a module itself."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    if isinstance(node, ast.ImportFrom):
+        above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+        base = ".".join([*above, *([node.module] if node.module else [])])
+        yield base
+        yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def _file(root: Path, name: str) -> Path | None:
+    """The file of a module or package, if it is one of this checkout."""
+    path = root.joinpath(*name.split("."))
+    files = (path.with_suffix(".py"), path / "__init__.py")
+    return next((file for file in files if file.is_file()), None)

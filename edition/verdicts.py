@@ -1,0 +1,244 @@
+"""The verdict on each claim of the paper, derived from witnesses and stored results.
+
+A claim is a mapping with ``id``, ``place`` and ``says``, and the evidence named at the head of
+``book/experiments/claims.yml``. Evidence that is named but not there stops the page.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cache
+
+import numpy as np
+
+from dueling.section7 import UTILITIES
+
+from . import tables
+
+REPRODUCED = "reproduced"
+CHOICES = "reproduced under stated choices"
+NOT = "not reproduced"
+FALSE = "false as stated"
+OPEN = "open"
+VERDICTS = (REPRODUCED, CHOICES, NOT, FALSE, OPEN)
+ROLES = ("proved", "under", "short", "refuted")  # of a witness
+
+Results = Callable[[str], Mapping[str, np.ndarray]]  # the columns of a table of results
+Found = tuple[str, str]  # a verdict, and the numbers behind it
+
+
+# From the witnesses of the theory pages
+
+
+def witnesses(claim: Mapping, role: str, ledgers: Mapping[str, list]) -> list[dict]:
+    """The rows of the ledgers that the claim names in a role, each with its ``page``."""
+    rows = []
+    for page, steps in claim.get(role, {}).items():
+        for step in [steps] if isinstance(steps, str) else steps:
+            found = [row for row in ledgers.get(page, []) if row["step"] == step]
+            if not found:
+                raise LookupError(
+                    f"claim {claim['id']} names the step {step!r}, which page {page} does not have."
+                )
+            rows.append({"page": page, **found[0]})
+    return rows
+
+
+def from_witnesses(claim: Mapping, ledgers: Mapping[str, list]) -> str:
+    """The verdict by what the witnesses show: refuted, less than claimed, proved, or nothing."""
+    shown = {role: bool(witnesses(claim, role, ledgers)) for role in ROLES}
+    if shown["refuted"]:
+        return FALSE
+    if shown["short"]:
+        return NOT
+    if shown["proved"]:
+        return CHOICES if shown["under"] else REPRODUCED
+    return OPEN
+
+
+# From stored results
+
+
+def settled(everywhere: bool, somewhere: bool) -> str:
+    """The verdict on a claim that holds under all choices examined, under some, or under none."""
+    return REPRODUCED if everywhere else CHOICES if somewhere else NOT
+
+
+def sentence(R: str, results: Results) -> Found:
+    """R1, R2 or R3: at this edition's constants, and on the map of constants.
+
+    R1 and R2 speak of all scenarios, R3 of "a wide variety": more than half of them.
+    """
+    here, grid = results("figure-verdicts")[R] == "holds", results("choices-map")[R]
+    need = len(here) // 2 + 1 if R == "R3" else len(here)
+    there = int((grid >= need).sum())
+    enough = "all" if need == len(here) else f"{need} or more"
+    said = (
+        f"holds in {here.sum()} of {len(here)} scenarios at this edition's constants; "
+        f"in {enough} at {there} of the {len(grid)} settings of the map"
+    )
+    at_home = here.sum() >= need
+    return settled(bool(at_home and there == len(grid)), bool(at_home or there)), said
+
+
+def together(results: Results) -> Found:
+    """R1 and R2 contradicted in no scenario, R3 in more than half, on the map of constants."""
+    grid, n = results("choices-map"), len(results("figure-verdicts")["R1"])
+    good = (grid["R1 fails"] == 0) & (grid["R2 fails"] == 0) & (grid["R3"] > n // 2)
+    sure = (grid["R1"] == n) & (grid["R2"] == n) & (grid["R3"] > n // 2)
+    said = f"no significant contradiction at {good.sum()} of the {len(good)} settings of the map"
+    if good.any():
+        said += f", with alpha = {', '.join(f'{a:g}' for a in np.unique(grid['alpha'][good]))}"
+    said += f"; without near ties at {sure.sum()}"
+    return settled(bool(good.all()), bool(good.any())), said
+
+
+def tournaments(results: Results) -> Found:
+    """MultiSBM against IF at the last time: within a factor of four in every scenario."""
+    curves = results("growth-curves")
+    end = {a: {} for a in ("MultiSBM", "IF")}
+    for scenario, a, mean in zip(*(curves[c] for c in ("scenario", "algorithm", "mean"))):
+        if a in end:
+            end[a][scenario] = mean  # the last time comes last
+    ratio = [end["MultiSBM"][name] / end["IF"][name] for name in end["IF"]]
+    said = f"MultiSBM's regret is {min(ratio):.2f} to {max(ratio):.2f} times IF's at the last time"
+    return settled(False, min(ratio) > 0.25 and max(ratio) < 4), said
+
+
+def arms(results: Results) -> Found:
+    """MultiSBM's local exponents in K - 1."""
+    rows = results("growth-exponents")
+    mine = (rows["algorithm"] == "MultiSBM") & (rows["exponent of"] == "K-1")
+    value = rows["simulated"][mine]
+    said = (
+        f"local exponents {value.min():.2f} to {value.max():.2f} in K - 1; "
+        "1 for the leading term alone, proved"
+    )
+    return settled(bool(value.max() < 1.1), bool(value.max() < 2)), said
+
+
+def dominated(results: Results) -> Found:
+    """The part of MultiSBM's regret that the machine of x* pays; it grows with the horizon."""
+    rows = results("growth-share")
+    share, at = rows["share"], dict(zip(rows["scenario"], rows["share"], strict=True))
+    early, late = at["1good/linear"], at["1good/linear long"]
+    said = (
+        f"that machine pays {100 * share.min():.0f} to {100 * share.max():.0f} % at the horizons "
+        f"simulated, in 1good {100 * early:.0f} % and later {100 * late:.0f} %; "
+        "all of the leading term, proved"
+    )
+    return settled(bool(share.min() > 0.8), bool(late > early)), said
+
+
+def conjecture(results: Results) -> Found:
+    """Sparring over UCB against twice one machine: not refuted by simulation, and not proved."""
+    ratio = results("growth-predicted")["Sparring; median"]
+    said = (
+        f"a typical run costs {ratio.min():.2f} to {ratio.max():.2f} times two machines; "
+        "no proof is known"
+    )
+    return OPEN if ratio.max() < 2 else NOT, said
+
+
+def stuck(results: Results) -> Found:
+    """Whether runs of Sparring relapse."""
+    tail = results("tails-sparring")
+    above = float(tail["above"][tail["s"] == 500][0])
+    said = f"{100 * above:.1f} % of the runs of 1good are 500 above the median"
+    return settled(above > 0, False), said
+
+
+def progressions(results: Results) -> Found:
+    """Differences of arith and ratios of geom, from B on, to the digits printed."""
+    steps = np.diff(UTILITIES["arith"][1:])
+    first, *rest = UTILITIES["geom"][1:]
+    exact = first * (rest[-1] / first) ** (np.arange(1, 5) / 4)
+    good = np.allclose(steps, steps[0]) and np.abs(exact - rest).max() < 5.1e-4
+    return settled(
+        bool(good), False
+    ), f"step {-steps[0]:.3f}, ratio {(rest[-1] / first) ** 0.25:.3f}"
+
+
+def sides(results: Results) -> Found:
+    """Two valuations that disagree, and a bias in ties."""
+    two, ties = results("beyond-two"), results("beyond-ties")
+    other = two["valuations"] == "another best arm"
+    rate = dict(zip(two["algorithm"][other], two["regret per round"][other], strict=True))
+    hoped = rate["Sparring"] < 0.1 * min(rate["MultiSBM"], rate["Doubler"])
+    worst = ties["regret per round"][ties["algorithm"] == "Sparring"].max()
+    said = (
+        f"where the sides disagree Sparring pays {rate['Sparring']:.4f} a round, MultiSBM "
+        f"{rate['MultiSBM']:.2f}; under a strong bias in ties Sparring pays {worst:.2f}"
+    )
+    return settled(bool(hoped and worst < 0.01), bool(hoped)), said
+
+
+RULES = {
+    "R1": lambda results: sentence("R1", results),
+    "R2": lambda results: sentence("R2", results),
+    "R3": lambda results: sentence("R3", results),
+    "together": together,
+    "tournaments": tournaments,
+    "arms": arms,
+    "dominated": dominated,
+    "conjecture": conjecture,
+    "stuck": stuck,
+    "progressions": progressions,
+    "sides": sides,
+}
+#: The pages behind each rule.
+PAGES = {
+    "R1": ["figure", "choices"],
+    "R2": ["figure", "choices"],
+    "R3": ["figure", "choices"],
+    "together": ["choices"],
+    "tournaments": ["growth"],
+    "arms": ["growth"],
+    "dominated": ["growth"],
+    "conjecture": ["growth", "tails"],
+    "stuck": ["tails"],
+    "progressions": ["figure"],
+    "sides": ["beyond"],
+}
+
+
+# The ledger
+
+
+def judge(claim: Mapping, ledgers: Mapping, linear: Mapping, results: Results) -> dict:
+    """The claim with its ``verdict``, the ``numbers`` behind it, ``witnesses`` and ``pages``."""
+    rows = [row for role in ROLES for row in witnesses(claim, role, ledgers)]
+    verdict, numbers = from_witnesses(claim, ledgers), ""
+    pages = [f"book/theory/{row['page']}" for row in rows]
+    if "rule" in claim:
+        verdict, numbers = RULES[claim["rule"]](results)
+        pages += [f"book/experiments/{page}" for page in PAGES[claim["rule"]]]
+    if "linear" in claim:
+        other = linear[claim["linear"]]
+        if rows and verdict != other["verdict"]:
+            raise ValueError(f"claim {claim['id']}: {verdict} by witnesses, {other['verdict']}.")
+        verdict, numbers = other["verdict"], other["evidence"]
+        pages.append("book/experiments/linear")
+    if verdict not in VERDICTS:
+        raise ValueError(f"claim {claim['id']}: {verdict!r} is not a verdict.")
+    kept = {key: claim.get(key, "") for key in ("id", "place", "says", "note")}
+    unique = {(row["page"], row["step"]): row for row in rows}
+    found = {"numbers": numbers, "witnesses": list(unique.values())}
+    return kept | {"verdict": verdict, "pages": list(dict.fromkeys(pages))} | found
+
+
+def judged(parts: Mapping[str, list]) -> dict[str, list[dict]]:
+    """The claims of each part of the paper, judged from the results of this profile."""
+    folder = tables.folder()
+    ledgers = {f.stem: json.loads(f.read_text()) for f in (folder / "ledgers").glob("*.json")}
+    rows = json.loads((folder / "claims" / "linear.json").read_text())
+    linear = {row["id"]: row for row in rows}
+    read = cache(tables.read)
+    return {
+        part: [judge(claim, ledgers, linear, read) for claim in claims]
+        for part, claims in parts.items()
+    }
+
+
+def tally(claims: list[Mapping]) -> dict[str, int]:
+    """How many claims have each verdict."""
+    return {v: sum(claim["verdict"] == v for claim in claims) for v in VERDICTS}

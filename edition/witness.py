@@ -1,0 +1,226 @@
+"""Executable witnesses: each step of a proof is checked where it stands, and could have failed.
+
+A witness is of one of three kinds:
+
+* **proved**: for all values of its variables, by a solver (z3), by algebra (sympy) or by interval
+  arithmetic (:class:`Positive`);
+* **exact**: computed without sampling on the instances named;
+* **measured**: estimated from independent runs, at a stated error level.
+
+Each carries a twin: the same check of a deliberately wrong variant. A witness holds when its claim
+holds *and* its twin is refused; otherwise :class:`Refused` stops the page.
+"""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from html import escape
+from itertools import product
+
+import numpy as np
+from scipy import stats
+
+from . import tables
+
+LEVEL = 1e-4  # the error level of a measured witness
+
+
+class Refused(AssertionError):
+    """A claim that does not hold, or a twin that was not refused."""
+
+
+class Positive:
+    """The claim that f > 0 on a box, for interval arithmetic.
+
+    ``f`` takes one argument for each side of the box and is built from ``+ - * / **`` and the
+    functions of ``mpmath.iv`` (``iv.log``, ``iv.exp``, ``iv.sqrt``, ...). The box is halved until
+    f is seen to be positive on every piece, or not positive at some point.
+    """
+
+    def __init__(self, f: Callable, *box: tuple[float, float], pieces: int = 200_000):
+        self.f, self.box, self.pieces = f, box, pieces
+
+    def check(self) -> tuple[bool, str]:
+        """Whether it holds, and how that was seen."""
+        from mpmath import iv
+
+        todo, seen = [self.box], 0
+        while todo:
+            piece, seen = todo.pop(), seen + 1
+            value = self.f(*(iv.mpf(list(side)) for side in piece))
+            if value.a > 0:
+                continue
+            middle = [(a + b) / 2 for a, b in piece]
+            if self.f(*(iv.mpf(m) for m in middle)).b <= 0:
+                return False, "fails at " + ", ".join(f"{m:.6g}" for m in middle)
+            if seen + len(todo) > self.pieces:
+                return False, f"not settled on {self.pieces} pieces"
+            halves = [((a, m), (m, b)) for (a, b), m in zip(piece, middle, strict=True)]
+            todo += list(product(*halves))
+        return True, f"interval arithmetic on {seen} piece{'s' if seen > 1 else ''}"
+
+
+class Mean:
+    """A claim on the expectation of independent samples, at an error level.
+
+    ``at_most=b`` holds when the upper confidence limit of the mean is <= b, ``at_least=b`` when the
+    lower one is >= b, ``equals=v`` when v lies between both. For samples in {0, 1} the limits are
+    Clopper and Pearson's, otherwise Student's.
+    """
+
+    def __init__(self, samples, at_most=None, at_least=None, equals=None, level: float = LEVEL):
+        self.samples = np.asarray(samples, float).ravel()
+        self.at_most, self.at_least, self.equals, self.level = at_most, at_least, equals, level
+
+    def limits(self) -> tuple[float, float]:
+        """The lower and upper confidence limits, each wrong with probability at most level/2."""
+        x, n, tail = self.samples, len(self.samples), self.level / 2
+        if np.isin(x, (0, 1)).all():
+            k = x.sum()
+            low = stats.beta.ppf(tail, k, n - k + 1) if k > 0 else 0.0
+            return float(low), float(stats.beta.isf(tail, k + 1, n - k)) if k < n else 1.0
+        half = stats.t.isf(tail, n - 1) * x.std(ddof=1) / np.sqrt(n)
+        return float(x.mean() - half), float(x.mean() + half)
+
+    def check(self) -> tuple[bool, str]:
+        """Whether it holds, and the numbers."""
+        low, high = self.limits()
+        holds = (
+            (self.at_most is None or high <= self.at_most)
+            and (self.at_least is None or low >= self.at_least)
+            and (self.equals is None or low <= self.equals <= high)
+        )
+        claims = {"at most": self.at_most, "at least": self.at_least, "equal to": self.equals}
+        asked = " and ".join(f"{k} {v:.4g}" for k, v in claims.items() if v is not None)
+        if not asked:
+            raise TypeError("a Mean claims nothing; give it at_most, at_least or equals.")
+        n = len(self.samples)
+        return holds, f"[{low:.4g}, {high:.4g}] from {n} samples, {asked}; level {self.level:g}"
+
+
+class Verdict:
+    """What the reader sees below a cell: one row of a ledger, which other pages can link to."""
+
+    def __init__(self, row: dict):
+        self.row = row
+
+    def _repr_html_(self) -> str:
+        kind, how, twin = (escape(self.row[key]) for key in ("kind", "how", "twin"))
+        said = f"<b>{kind}</b>: {how}. Wrong twin refused: {twin}."
+        return f'<p class="witness" id="{self.row["anchor"]}">{said}</p>'
+
+    def __repr__(self) -> str:
+        return "{kind}: {how}. Wrong twin refused: {twin}.".format(**self.row)
+
+
+class Ledger:
+    """The witnesses of one page, in order; ``show()`` ends the page and keeps them for the book."""
+
+    COLUMNS = ("step", "kind", "says", "how", "twin")
+
+    def __init__(self, page: str):
+        self.page, self.rows, self.seconds = page, [], []
+
+    def proved(self, step: str, says: str, claim, twin) -> None:
+        """A claim for all values: a z3 formula, a sympy identity or truth, or :class:`Positive`."""
+        self._enter("proved", step, says, claim, twin)
+
+    def exact(self, step: str, says: str, claim, twin) -> None:
+        """A truth, or an array of truths, computed without sampling."""
+        self._enter("exact", step, says, claim, twin)
+
+    def measured(self, step: str, says: str, claim: Mean, twin: Mean) -> None:
+        """A claim on an expectation, see :class:`Mean`."""
+        self._enter("measured", step, says, claim, twin)
+
+    def _enter(self, kind: str, step: str, says: str, claim, twin) -> None:
+        start = time.perf_counter()
+        (found, holds, how), (_, twin_holds, twin_how) = _check(claim), _check(twin)
+        if found != kind:
+            raise Refused(f"{step}: a {found} check was entered as {kind}.")
+        if not holds:
+            raise Refused(f"{step}: {says} - does not hold ({how}).")
+        if twin_holds:
+            raise Refused(f"{step}: {says} - the wrong twin holds too ({twin_how}).")
+        row = dict(zip(self.COLUMNS, (step, kind, says, how, twin_how), strict=True))
+        self.rows.append(row | {"anchor": self._anchor(step)})
+        self.seconds.append(time.perf_counter() - start)
+        _display(Verdict(self.rows[-1]))
+
+    def _anchor(self, step: str) -> str:
+        """The name of this verdict in the book: page and step, numbered from the second on."""
+        earlier = sum(row["step"] == step for row in self.rows)
+        name = re.sub(r"[^a-z0-9]+", "-", f"w {self.page} {step}".lower()).strip("-")
+        return f"{name}-{earlier + 1}" if earlier else name
+
+    def show(self) -> "Ledger":
+        """This ledger, for display; it is also written to the results for the page of ledgers."""
+        tables.write_text(f"ledgers/{self.page}.json", json.dumps(self.rows, indent=1))
+        tables.write_volatile(f"ledgers/{self.page}.json", json.dumps(self.seconds))
+        return self
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{h}</th>" for h in ("step", "kind", "claim", "how", "wrong twin"))
+        body = "".join(self._line(row) for row in self.rows)
+        count = f"{len(self.rows)} witnesses, all hold; every wrong twin was refused."
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f'<div class="ledger"><p>{count}</p>{table}</div>'
+
+    def _line(self, row: dict) -> str:
+        step, *rest = (escape(str(row[key])) for key in self.COLUMNS)
+        cells = (f'<a href="#{row["anchor"]}">{step}</a>', *rest)
+        return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+    def __repr__(self) -> str:
+        return f"{self.page}: {len(self.rows)} witnesses hold, every wrong twin was refused"
+
+
+def _display(thing) -> None:
+    from IPython.display import display
+
+    display(thing)
+
+
+def _check(claim) -> tuple[str, bool, str]:
+    """The kind of a claim, whether it holds, and how that was seen."""
+    if isinstance(claim, Mean):
+        return "measured", *claim.check()
+    if isinstance(claim, Positive):
+        return "proved", *claim.check()
+    if type(claim).__module__.startswith("z3"):
+        return "proved", *_solve(claim)
+    if type(claim).__module__.startswith("sympy"):
+        return "proved", *_simplify(claim)
+    truths = np.asarray(claim)
+    if truths.dtype != bool or truths.size == 0:
+        raise TypeError(f"a claim is {claim!r}; it must be truths, a formula, Positive or Mean.")
+    good, all_ = int(truths.sum()), truths.size
+    return "exact", good == all_, f"{good} of {all_} instance{'s' if all_ > 1 else ''}"
+
+
+def _solve(formula) -> tuple[bool, str]:
+    import z3
+
+    solver = z3.Solver()
+    solver.set("timeout", 60_000)
+    solver.add(z3.Not(formula))
+    answer = solver.check()
+    if answer == z3.unsat:
+        return True, "z3: no counterexample over the reals"
+    if answer == z3.unknown:
+        return False, "z3 cannot decide it"
+    model = solver.model()
+    values = sorted(f"{v} = {model[v]}" for v in model.decls() if v.arity() == 0)
+    return False, "counterexample " + ", ".join(values)
+
+
+def _simplify(claim) -> tuple[bool, str]:
+    import sympy
+
+    if isinstance(claim, sympy.logic.boolalg.BooleanAtom | bool):
+        return bool(claim), "sympy"
+    if isinstance(claim, sympy.Equality):
+        claim = claim.lhs - claim.rhs
+    rest = sympy.simplify(claim)
+    return rest == 0, "sympy: the difference is 0" if rest == 0 else f"sympy: {rest} remains"

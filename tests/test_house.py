@@ -1,0 +1,42 @@
+"""Which way the arrows point: the package knows the paper, the edition knows the book."""
+
+import ast
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = {"dueling", "numpy", "scipy", "numba", "joblib", "tqdm"}
+
+
+def imports(path):
+    """The top-level names that a module imports from outside of its own folder tree."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield node.module.partition(".")[0]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "dueling").rglob("*.py")), ids=lambda p: p.stem)
+def test_the_package_imports_its_dependencies_alone(path):
+    assert set(imports(path)) - sys.stdlib_module_names <= PACKAGE
+
+
+def test_an_import_of_the_edition_would_be_seen(tmp_path):
+    (tmp_path / "m.py").write_text("def f():\n    from edition.place import root\n")
+    assert set(imports(tmp_path / "m.py")) == {"edition"}
+
+
+def test_nothing_changes_the_path_or_hides_from_the_linter():
+    files = [p for d in ("dueling", "edition", "tests", "bench") for p in (ROOT / d).rglob("*.py")]
+    marks = ["# no" + "qa", "sys.path." + "insert", "sys.path." + "append"]
+    assert [p.name for p in files if any(m in p.read_text(encoding="utf-8") for m in marks)] == []
+
+
+def test_opening_the_package_shows_the_paper():
+    lines = {p.name: len(p.read_text().splitlines()) for p in (ROOT / "dueling").glob("*.py")}
+    assert sum(lines.values()) <= 1300
+    every = {p: len(p.read_text().splitlines()) for p in (ROOT / "dueling").rglob("*.py")}
+    assert sum(every.values()) <= 4300 and max(every.values()) <= 460
