@@ -1,5 +1,6 @@
 """Interleaved Filter and Beat-the-Mean, duel by duel against slow readings of the two papers."""
 
+from functools import partial
 from math import log, sqrt
 
 import numpy as np
@@ -173,6 +174,10 @@ def test_btmb_makes_the_duels_of_the_slow_reading(seed, K, T, scale, gamma, delt
     check_btmb(BTMB, table(K, seed), T, seed, scale, gamma, delta, self_duels)
 
 
+def drawn(rng, arms):
+    return arms[int(rng.random() * len(arms))]
+
+
 def test_the_slow_readings_reach_every_branch():
     """The comparisons above see eliminations, new candidates and finished tournaments."""
     ends = {"IF1": set(), "IF2": set(), "BTMB": set()}
@@ -182,8 +187,7 @@ def test_the_slow_readings_reach_every_branch():
             duels = slow_if(5, Tape(P, seed), 150, version, 0.3, 0.5)
             ends[f"IF{version}"].add((len({x for x, _ in duels}), duels[-1][0] == duels[-1][1]))
         rng = np.random.default_rng(seed)
-        draw = lambda arms, rng=rng: arms[int(rng.random() * len(arms))]  # noqa: E731
-        duels = slow_btmb(5, Tape(P, seed), draw, 150, 0.2, 1, 0.5, False)
+        duels = slow_btmb(5, Tape(P, seed), partial(drawn, rng), 150, 0.2, 1, 0.5, False)
         ends["BTMB"].add(duels[-1][0] == duels[-1][1])
     assert {(1, True), (2, True), (3, True)} <= ends["IF1"] & ends["IF2"]
     assert ends["BTMB"] == {True}
