@@ -36,7 +36,7 @@ def best_of(calls: dict, repeats: int) -> dict:
 def play(algorithm, game_of, horizon: int):
     def call():
         rng = np.random.default_rng(1)
-        game, _ = game_of.game(horizon, np.array([horizon]), rng)
+        game = game_of.game(horizon, np.array([horizon]), rng)
         algorithm.play(game)
 
     return call

@@ -9,49 +9,14 @@ from .engine.results import Result
 from .engine.simulation import simulate
 from .game import Bandit, Game
 from .links import bernoulli, beta, deterministic, linear, logit, natural
-from .machines import (
-    UCB,
-    Exp3,
-    ExploreThenCommit,
-    SuccessiveElimination,
-    Thompson,
-    TsallisINF,
-)
+from .machines import UCB, Exp3, ExploreThenCommit, SuccessiveElimination, Thompson, TsallisINF
 from .reductions import Doubler, MultiSBM, Sparring
-from .scenarios import Cardinal, Preferences, Utilities
+from .scenarios import Cardinal, Preferences, Scenario, Utilities
 from .section7 import ALGORITHMS, scenario, yj
 
 __version__ = version("dueling")
-__all__ = [
-    "ALGORITHMS",
-    "BTMB",
-    "IF",
-    "UCB",
-    "Algorithm",
-    "Bandit",
-    "Cardinal",
-    "Doubler",
-    "Exp3",
-    "ExploreThenCommit",
-    "Game",
-    "MultiSBM",
-    "Preferences",
-    "Result",
-    "Single",
-    "Sparring",
-    "SuccessiveElimination",
-    "Thompson",
-    "TsallisINF",
-    "Uniform",
-    "Utilities",
-    "bernoulli",
-    "beta",
-    "compilable",
-    "deterministic",
-    "linear",
-    "logit",
-    "natural",
-    "scenario",
-    "simulate",
-    "yj",
-]
+__all__ = ["ALGORITHMS", "BTMB", "IF", "UCB", "Algorithm", "Bandit", "Cardinal", "Doubler", "Exp3"]
+__all__ += ["ExploreThenCommit", "Game", "MultiSBM", "Preferences", "Result", "Scenario", "Single"]
+__all__ += ["Sparring", "SuccessiveElimination", "Thompson", "TsallisINF", "Uniform", "Utilities"]
+__all__ += ["bernoulli", "beta", "compilable", "deterministic", "linear", "logit", "natural"]
+__all__ += ["scenario", "simulate", "yj"]

@@ -139,8 +139,8 @@ class IF(Algorithm):
         self.scale = checks.real("scale", scale, "a number > 0", lambda v: v > 0)
         self.delta, self.horizon = _error(delta), _horizon(horizon)
         settings = {"scale": self.scale, "delta": self.delta, "horizon": self.horizon}
-        super().__init__(_label(f"IF{self.version}", settings), parameters=settings)
-        self.parameters["version"] = self.version
+        parameters = {**settings, "version": self.version}
+        super().__init__(_label(f"IF{self.version}", settings), parameters=parameters)
 
     def parts(self, game) -> tuple:
         """The constants."""
@@ -182,14 +182,14 @@ class BTMB(Algorithm):
     def parts(self, game) -> tuple:
         """The constants."""
         delta = self.delta or 1 / (2 * (self.horizon or game.T) * game.K)
-        gamma, own = self.gamma, self.self_duels
-        return (Constants(game.rng, scale=self.scale, gamma=gamma, delta=delta, self_duels=own),)
+        chosen = {"scale": self.scale, "gamma": self.gamma, "self_duels": self.self_duels}
+        return (Constants(game.rng, **chosen, delta=delta),)
 
 
 def _label(name: str, settings: dict, usual: dict | None = None) -> str:
-    """The name with every setting that is given and not as usual."""
-    said = {k: v for k, v in settings.items() if v is not None and v != (usual or {}).get(k)}
-    return f"{name}({', '.join(f'{k}={number(v)}' for k, v in said.items())})"
+    """The name with every setting that is not None and not as usual."""
+    telling = {k: v for k, v in settings.items() if v is not None and v != (usual or {}).get(k)}
+    return f"{name}({', '.join(f'{k}={number(v)}' for k, v in telling.items())})"
 
 
 def _error(delta):

@@ -3,24 +3,44 @@
 import numpy as np
 
 
-class Game:
-    """A dueling game of T rounds over arms 0..K-1 with P[x, y] = Pr[b = 1 | x, y].
+class Rounds:
+    """T rounds of some game on the run's generator; ``history`` keeps its counts at checkpoints.
 
-    ``play(x, y)`` returns the choice b; b = 1 says that the *right* arm y was chosen. Regret is
-    not kept here: every pseudo-regret is a sum over ``plays[b, x, y]``, the number of duels of
-    (x, y) that ended with b, and ``history`` keeps those counts at the checkpoints.
+    A game counts what is played in every round and then ends it; ``record()`` copies the counts
+    into ``history[passed]``. Regret is not kept here: every pseudo-regret is a sum over the counts.
     """
 
-    def __init__(self, P, T, checkpoints, rng):
-        self.K, self.T, self.t = len(P), T, 0
-        self.P, self.rng = P, rng
-        self.plays = np.zeros((2, self.K, self.K), np.int64)
+    def __init__(self, T, checkpoints, rng, counts):
+        self.T, self.t, self.rng = T, 0, rng
         self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
-        self.history = np.zeros((len(checkpoints), 2, self.K, self.K), np.int64)
+        self.history = np.zeros((len(checkpoints), *counts.shape), counts.dtype)
 
     def on(self):
         """Whether a round is left."""
         return self.t < self.T
+
+    def end_round(self):
+        """Move the clock on; at a checkpoint, record the counts."""
+        self.t += 1
+        if self.t == self.due:
+            self.record()
+            self.passed += 1
+            self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
+
+
+class Game(Rounds):
+    """A dueling game of T rounds over arms 0..K-1 with P[x, y] = Pr[b = 1 | x, y].
+
+    ``play(x, y)`` returns the choice b; b = 1 says that the *right* arm y was chosen.
+    ``plays[b, x, y]`` is the number of duels of (x, y) that ended with b, ``order[x]`` the
+    scenario's own number of arm x.
+    """
+
+    def __init__(self, P, T, checkpoints, rng, order=None):
+        self.K, self.P = len(P), P
+        self.order = np.arange(self.K) if order is None else order
+        self.plays = np.zeros((2, self.K, self.K), np.int64)
+        super().__init__(T, checkpoints, rng, self.plays)
 
     def play(self, x, y):
         """The choice b_t between the left arm x and the right arm y: 1 means y."""
@@ -28,9 +48,7 @@ class Game:
             raise ValueError("play was given an arm outside 0..K-1, or no round was left.")
         b = int(self.rng.random() < self.P[x, y])
         self.plays[b, x, y] += 1
-        self.t += 1
-        if self.t == self.due:
-            self.record()
+        self.end_round()
         return b
 
     def record(self):
@@ -39,26 +57,19 @@ class Game:
             for x in range(self.K):
                 for y in range(self.K):
                     self.history[self.passed, b, x, y] = self.plays[b, x, y]
-        self.passed += 1
-        self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
 
 
-class Bandit:
+class Bandit(Rounds):
     """A cardinal bandit game of T rounds with Bernoulli(mu[x]) rewards.
 
-    ``pulls[u, x]`` counts the pulls of x with reward u; ``history`` keeps it at the checkpoints.
+    ``pulls[u, x]`` is the number of pulls of x with reward u; ``order`` is as in a game.
     """
 
-    def __init__(self, mu, T, checkpoints, rng):
-        self.K, self.T, self.t = len(mu), T, 0
-        self.mu, self.rng = mu, rng
+    def __init__(self, mu, T, checkpoints, rng, order=None):
+        self.K, self.mu = len(mu), mu
+        self.order = np.arange(self.K) if order is None else order
         self.pulls = np.zeros((2, self.K), np.int64)
-        self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
-        self.history = np.zeros((len(checkpoints), 2, self.K), np.int64)
-
-    def on(self):
-        """Whether a round is left."""
-        return self.t < self.T
+        super().__init__(T, checkpoints, rng, self.pulls)
 
     def pull(self, x):
         """The reward u_t of arm x."""
@@ -66,9 +77,7 @@ class Bandit:
             raise ValueError("pull was given an arm outside 0..K-1, or no round was left.")
         u = int(self.rng.random() < self.mu[x])
         self.pulls[u, x] += 1
-        self.t += 1
-        if self.t == self.due:
-            self.record()
+        self.end_round()
         return u
 
     def record(self):
@@ -76,5 +85,3 @@ class Bandit:
         for u in range(2):
             for x in range(self.K):
                 self.history[self.passed, u, x] = self.pulls[u, x]
-        self.passed += 1
-        self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0

@@ -97,15 +97,16 @@ def atoms(law: Law, mu: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     return table
 
 
-def _pair(x: int, given) -> tuple[np.ndarray, np.ndarray]:
+def _pair(x: int, pair) -> tuple[np.ndarray, np.ndarray]:
     """What the law gives arm x, as a vector of values and one of weights."""
     try:
-        values, weights = (np.asarray(part, float) for part in given)
+        values, weights = (np.array(part, float) for part in pair)
         good = values.shape == weights.shape == (len(values),) and not (weights < 0).any()
     except (TypeError, ValueError):
         good = False
     if not good or len(values) == 0:
         raise ValueError(f"law gives arm {x} no list of values with weights >= 0.")
+    values.flags.writeable = weights.flags.writeable = False
     return values, weights
 
 
@@ -122,8 +123,8 @@ def on_arrays(phi: Callable) -> Callable:
         try:
             return float(value)
         except (TypeError, ValueError):
-            said = f"link gives phi({a:.6g}, {b:.6g}) = {value!r}"
-            raise ValueError(f"{said}; it must be a number in [0, 1].") from None
+            at = f"phi({a:.6g}, {b:.6g}) = {value!r}"
+            raise ValueError(f"link gives {at}; it must be a number in [0, 1].") from None
 
     return phi if wide else np.vectorize(one, otypes=[float])
 

@@ -42,7 +42,7 @@ class UCB:
 
     def __init__(self, K, rng, alpha=3.0, ties="random"):
         self.K, self.rng, self.logs = K, rng, LN
-        self.alpha = checks.real("alpha", alpha, "a number > -2", lambda a: a > -2)
+        self.alpha = checks.alpha("alpha", alpha)
         self.random_ties = checks.one_of("ties", ties, ("random", "first")) == "random"
         self.total, self.mean, self.narrow = np.zeros(K), np.zeros(K), np.zeros(K)
         self.pulls = np.zeros(K, np.int64)

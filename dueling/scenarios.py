@@ -8,7 +8,11 @@ import numpy as np
 
 from . import links
 from .engine import checks
-from .game import Bandit, Game
+from .game import Bandit, Game, Rounds
+from .theory.preferences import condorcet, fair
+
+MOST_ARMS = 1000
+"""Of a dueling game: each of its runs keeps a K x K table for each checkpoint."""
 
 
 def digest(*arrays: np.ndarray) -> str:
@@ -17,7 +21,62 @@ def digest(*arrays: np.ndarray) -> str:
     return hashlib.sha256(b"".join(a.astype("<f8").tobytes() for a in rounded)).hexdigest()[:16]
 
 
-class Preferences:
+class Scenario:
+    """What :func:`dueling.simulate` asks of a game and its regret: the base of every scenario.
+
+    A scenario is a value, which all threads share: what is set is never set again, and its arrays
+    are read-only. ``name`` chooses the random numbers of the runs, ``digest`` tells apart what has
+    the same name, and ``regrets`` names the regrets, the default first.
+    """
+
+    regrets: tuple[str, ...] = ()
+
+    def __init__(self, name: str | None, kind: str, *numbers: np.ndarray):
+        if not isinstance(name, str | None):
+            checks.refuse("name", name, "a string")
+        self.digest = digest(*numbers)
+        self.name = str(name or f"{kind}/{self.digest[:8]}")
+
+    def __setattr__(self, name, value):
+        if name in vars(self):
+            raise AttributeError(f"{name} of {self!r} is set for good; make another scenario.")
+        if isinstance(value, np.ndarray):
+            value = value.view()
+            value.flags.writeable = False
+        super().__setattr__(name, value)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name})"
+
+    def regret(self, name: str | None) -> str:
+        """The name, if it is one of the regrets; None is the first of them."""
+        return checks.one_of("regret", self.regrets[0] if name is None else name, self.regrets)
+
+    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True) -> Rounds:
+        """A new game of T rounds on the run's generator, which draws the order of the arms."""
+        raise NotImplementedError
+
+    def measure(self, game: Rounds, regret: str | None = None) -> dict:
+        """What a finished game gives, arrays by name: ``regret`` at the checkpoints, and others.
+
+        A ``history`` among them is not kept; it is for :meth:`realised`.
+        """
+        raise NotImplementedError
+
+    def realised(self, history: np.ndarray, rng, regret: str | None = None) -> np.ndarray:
+        """A draw of the realised regret at the checkpoints, if there are utilities to draw."""
+        raise ValueError(f"realised is True; {self} has no utilities to draw.")
+
+    def facts(self) -> dict:
+        """What decides the game, for the record of a result."""
+        return {}
+
+    def is_arm(self, x) -> bool:
+        """Whether x is an arm of the game: 0..K-1, unless a subclass says otherwise."""
+        return checks.is_whole(x) and 0 <= x < self.K
+
+
+class Preferences(Scenario):
     """A dueling game given by P[x, y] = Pr[b = 1 | x, y], the chance that the right arm y wins.
 
     The best arm is the Condorcet winner, and regret is the one of Section 7 (YJ):
@@ -26,63 +85,58 @@ class Preferences:
     regret, but ``regret="none"`` counts its plays. Without a name, the table's digest is the name.
     """
 
-    regrets: tuple[str, ...] = ("preference",)
+    regrets = ("preference",)
 
     def __init__(self, P, name: str | None = None, biased: bool = False):
-        self.biased = checks.flag("biased", biased)
-        self.P = checks.preferences("P", P, antisymmetric=not self.biased)
-        self.K, self.digest, self._tables = len(self.P), digest(self.P), {}
-        self.name = str(name or f"preferences/{self.digest[:8]}")
+        fair_only = not checks.flag("biased", biased)
+        self._fill(checks.preferences("P", P, antisymmetric=fair_only), name, "preferences")
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name})"
+    def _fill(self, P: np.ndarray, name: str | None, kind: str, *more: np.ndarray) -> None:
+        self.P, self.K, self._tables = P, _few("P", P), {}
+        Scenario.__init__(self, name, kind, *more, P)
 
     @property
     def best(self) -> int:
-        """The Condorcet winner x*, which loses to no arm."""
-        fair = (self.P + 1 - self.P.T) / 2
-        winners = np.flatnonzero((fair >= 0.5 - 1e-12).all(axis=0))
-        if len(winners) == 0:
+        """The Condorcet winner x*: see :func:`dueling.theory.preferences.condorcet`."""
+        star = condorcet(self.P)
+        if star is None:
             raise ValueError(
                 f"{self.name} has no Condorcet winner: preference regret needs one; "
                 "regret='none' counts the plays alone."
             )
-        return int(winners[np.argmax(fair[:, winners].sum(axis=0))])
+        return star
 
     def table(self, regret: str | None = None) -> np.ndarray:
-        """The expected regret of one duel (x, y), as a K x K table."""
-        regret = checks.one_of("regret", regret or self.regrets[0], self.regrets)
+        """The expected regret of one duel (x, y), as a read-only K x K table."""
+        regret = self.regret(regret)
         if regret not in self._tables:
-            self._tables[regret] = getattr(self, f"_{regret}")()
-        return self._tables[regret].copy()
+            table = getattr(self, f"_{regret}")()
+            table.flags.writeable = False
+            self._tables[regret] = table
+        return self._tables[regret]
 
     def _preference(self) -> np.ndarray:
-        fair = (self.P + 1 - self.P.T) / 2
-        D = fair[:, self.best] - 0.5
+        D = fair(self.P)[:, self.best] - 0.5
         return (D[:, None] + D[None, :]) / 2
 
-    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
-        """A game of T rounds on the run's generator, and the arms' permutation."""
+    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True) -> Game:
+        """A game of T rounds on the run's generator, in an order of the arms drawn from it."""
         p = rng.permutation(self.K) if permute else np.arange(self.K)
-        return Game(self.P[p[:, None], p], T, checkpoints, rng), p
+        return Game(self.P[p[:, None], p], T, checkpoints, rng, p)
 
-    def measure(self, game: Game, p: np.ndarray, regret: str | None = None) -> dict:
+    def measure(self, game: Game, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and plays[b, x, y] at the end, in the scenario's own arms."""
-        history, plays = np.empty_like(game.history), np.empty_like(game.plays)
+        p, history, plays = game.order, np.empty_like(game.history), np.empty_like(game.plays)
         history[..., p[:, None], p[None, :]] = game.history
         plays[:, p[:, None], p[None, :]] = game.plays
-        found = {"plays": plays, "history": history}
+        measured = {"plays": plays, "history": history}
         if regret != "none":
-            found["regret"] = (history.sum(axis=1) * self.table(regret)).sum(axis=(1, 2))
-        return found
+            measured["regret"] = (history.sum(axis=1) * self.table(regret)).sum(axis=(1, 2))
+        return measured
 
     def facts(self) -> dict:
-        """What decides the duels, for the record of a result."""
+        """The table of duels."""
         return {"P": self.P}
-
-    def is_arm(self, x) -> bool:
-        """Whether x is an arm of the game."""
-        return checks.is_whole(x) and 0 <= x < self.K
 
 
 class Utilities(Preferences):
@@ -103,27 +157,28 @@ class Utilities(Preferences):
     def __init__(self, mu, link: Callable = links.linear, law=links.deterministic, name=None):
         self.mu = checks.utilities("mu", mu)
         for what, f, such in (("link", link, "linear"), ("law", law, "bernoulli")):
-            if not callable(f):
-                raise ValueError(f"{what} is {f!r}; it must be a function, such as links.{such}.")
+            checks.instance(Callable, f"a function, such as links.{such}", what, f)
         self.link, self.law = links.on_arrays(link), law
         self.atoms = links.atoms(law, self.mu)
         links.check_link(self.link, np.unique(np.concatenate([values for values, _ in self.atoms])))
-        P = np.full((len(self.mu),) * 2, 0.5)
-        for x, y in zip(*np.triu_indices(len(self.mu), 1), strict=True):
-            P[x, y] = self._expect(x, y, lambda u, v: self.link(v, u))
-            P[y, x] = 1 - P[x, y]
-        super().__init__(np.clip(P, 0, 1), name)
-        self.digest = digest(self.mu, self.P)
-        self.said = {what: _called(f, what) for what, f in (("link", link), ("law", law))}
-        self.name = str(name or f"utilities/{self.said['link']}/{self.digest[:8]}")
+        P = np.full((_few("mu", self.mu),) * 2, 0.5)
+        for x in range(len(P) - 1):
+            P[x, x + 1 :] = self._expect(x, x + 1, lambda u, v: self.link(v, u))
+            P[x + 1 :, x] = 1 - P[x, x + 1 :]
+        self.called = {"link": _called(link, "link"), "law": _called(law, "law")}
+        self._fill(np.clip(P, 0, 1), name, f"utilities/{self.called['link']}", self.mu)
 
     def facts(self) -> dict:
         """The utilities, the names of link and law, and the table of duels that they give."""
-        return {"mu": self.mu, **self.said, **super().facts()}
+        return {"mu": self.mu, **self.called, **super().facts()}
 
-    def _expect(self, x: int, y: int, f: Callable) -> float:
-        (u, wu), (v, wv) = self.atoms[x], self.atoms[y]
-        return float(wu @ np.broadcast_to(f(u[:, None], v[None, :]), (len(u), len(v))) @ wv)
+    def _expect(self, x: int, first: int, f: Callable) -> list[float]:
+        """E f(u, v) for the utilities u of arm x and v of each arm from ``first`` on."""
+        (u, wu), others = self.atoms[x], self.atoms[first:]
+        values = np.concatenate([v for v, _ in others])
+        grid = np.broadcast_to(f(u[:, None], values[None, :]), (len(u), len(values)))
+        parts = np.split(grid, np.cumsum([len(v) for v, _ in others])[:-1], axis=1)
+        return [wu @ np.array(part) @ wv for part, (_, wv) in zip(parts, others, strict=True)]
 
     @property
     def best(self) -> int:
@@ -142,8 +197,7 @@ class Utilities(Preferences):
         def chosen(u, v):
             return u * self.link(u, v) + v * self.link(v, u)
 
-        arms = range(self.K)
-        return self.mu.max() - np.array([[self._expect(x, y, chosen) for y in arms] for x in arms])
+        return self.mu.max() - np.array([self._expect(x, 0, chosen) for x in range(self.K)])
 
     def realised(self, history: np.ndarray, rng, regret: str | None = None) -> np.ndarray:
         """A draw of the realised regret at the checkpoints, given the counts of plays.
@@ -151,7 +205,7 @@ class Utilities(Preferences):
         No algorithm sees the utilities, so they may be drawn after the game: given x, y and b,
         the pairs (u, v) of the duels are independent with the law of (u, v) conditional on b.
         """
-        regret = checks.one_of("regret", regret or "average", ("average", "choice"))
+        regret = checks.one_of("realised regret", regret or "average", ("average", "choice"))
         duels = np.diff(history, axis=0, prepend=0)
         cost = np.zeros(len(duels))
         for b, x, y in np.argwhere(history[-1]):
@@ -164,32 +218,25 @@ class Utilities(Preferences):
         return np.cumsum(cost)
 
 
-def _called(f: Callable, what: str) -> str:
-    return getattr(f.func if isinstance(f, partial) else f, "__name__", what)
-
-
-class Cardinal:
+class Cardinal(Scenario):
     """A cardinal bandit with Bernoulli(mu) rewards and pseudo-regret sum of Delta_x."""
 
     regrets = ("cardinal",)
 
     def __init__(self, mu, name: str | None = None):
         self.mu = checks.utilities("mu", mu)
-        self.K, self.digest = len(self.mu), digest(self.mu)
-        self.name = str(name or f"cardinal/{self.digest[:8]}")
+        self.K = len(self.mu)
+        super().__init__(name, "cardinal", self.mu)
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name})"
-
-    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
-        """A game of T rounds on the run's generator, and the arms' permutation."""
+    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True) -> Bandit:
+        """A game of T rounds on the run's generator, in an order of the arms drawn from it."""
         p = rng.permutation(self.K) if permute else np.arange(self.K)
-        return Bandit(np.ascontiguousarray(self.mu[p]), T, checkpoints, rng), p
+        return Bandit(self.mu[p], T, checkpoints, rng, p)
 
-    def measure(self, game: Bandit, p: np.ndarray, regret: str | None = None) -> dict:
+    def measure(self, game: Bandit, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and pulls[u, x] at the end, in the scenario's own arms."""
-        checks.one_of("regret", regret or "cardinal", self.regrets)
-        history, pulls = np.empty_like(game.history), np.empty_like(game.pulls)
+        self.regret(regret)
+        p, history, pulls = game.order, np.empty_like(game.history), np.empty_like(game.pulls)
         history[..., p], pulls[:, p] = game.history, game.pulls
         curve = (history.sum(axis=1) * (self.mu.max() - self.mu)).sum(axis=1)
         return {"regret": curve, "plays": pulls, "history": history}
@@ -198,6 +245,12 @@ class Cardinal:
         """The mean rewards."""
         return {"mu": self.mu}
 
-    def is_arm(self, x) -> bool:
-        """Whether x is an arm of the game."""
-        return checks.is_whole(x) and 0 <= x < self.K
+
+def _few(name: str, arms: np.ndarray) -> int:
+    if len(arms) > MOST_ARMS:
+        raise ValueError(f"{name} has {len(arms)} arms; a dueling game has at most {MOST_ARMS}.")
+    return len(arms)
+
+
+def _called(f: Callable, what: str) -> str:
+    return getattr(f.func if isinstance(f, partial) else f, "__name__", what)

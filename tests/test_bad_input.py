@@ -1,5 +1,6 @@
 """Every mistake is one sentence that names the argument and its value, before any work starts."""
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -58,8 +59,8 @@ def refuses(call, words):
 @pytest.mark.parametrize(
     "mu, words",
     [
-        ([0.5, 1.2], r"mu\[1\] is 1.2; it must lie in \[0, 1\]"),
-        ([-0.1, 0.5], r"mu\[0\] is -0.1; it must lie in \[0, 1\]"),
+        ([0.5, 1.2], r"mu\[1\] is 1.2; it must be a number in \[0, 1\]"),
+        ([-0.1, 0.5], r"mu\[0\] is -0.1; it must be a number in \[0, 1\]"),
         ([0.5, NAN], r"mu\[1\] is nan; it must be a finite number"),
         ([INF, 0.5], r"mu\[0\] is inf; it must be a finite number"),
         ([0.5], r"mu has 1 arm\(s\); a duel needs K >= 2"),
@@ -68,19 +69,28 @@ def refuses(call, words):
         (0.5, r"mu has 0 dimension\(s\); it must have 1"),
         (["a", "b"], r"mu is \['a', 'b'\]; it must be an array of numbers"),
         ([[0.1], [0.2, 0.3]], "mu is .* it must be an array of numbers"),
+        (["0.1", "0.2"], r"mu is \['0.1', '0.2'\]; it must be an array of numbers"),
+        (np.ma.array([0.1, 0.2], mask=[0, 1]), "mu is masked_array.*, none of them masked"),
     ],
 )
 def test_utilities(kind, mu, words):
     refuses(lambda: kind(mu), words)
 
 
+@pytest.mark.parametrize("kind", [Utilities, Preferences])
+def test_more_arms_than_can_be_counted_are_refused_at_once(kind):
+    arms = np.zeros(1001) if kind is Utilities else np.full((1001, 1001), 0.5)
+    refuses(lambda: kind(arms), r"(mu|P) has 1001 arms; a dueling game has at most 1000")
+    assert Cardinal(np.zeros(10**4)).K == 10**4
+
+
 @pytest.mark.parametrize(
     "P, words",
     [
-        ([[0.5, 0.4]], r"P has shape \(1, 2\); a preference table is square"),
+        ([[0.5, 0.4]], r"P has shape \(1, 2\); it must be square"),
         ([[0.5]], r"P has 1 arm\(s\); a duel needs K >= 2"),
         ([0.5, 0.5], r"P has 1 dimension\(s\); it must have 2"),
-        ([[0.5, 1.5], [-0.5, 0.5]], r"P\[0, 1\] is 1.5; it must lie in \[0, 1\]"),
+        ([[0.5, 1.5], [-0.5, 0.5]], r"P\[0, 1\] is 1.5; it must be a number in \[0, 1\]"),
         ([[0.5, NAN], [0.5, 0.5]], r"P\[0, 1\] is nan; it must be a finite number"),
         ([[0.5, 0.3], [0.6, 0.5]], r"P\[0, 1\] \+ P\[1, 0\] is 0.9; it must be 1"),
         ([[0.4, 0.3], [0.7, 0.5]], r"P\[0, 0\] \+ P\[0, 0\] is 0.8; it must be 1"),
@@ -148,7 +158,7 @@ def test_nodes_of_the_beta_law():
 
 def test_numbers_that_no_float_holds():
     refuses(lambda: Utilities([10**400, 0.5]), "mu is .*; it must be an array of numbers")
-    refuses(lambda: IF(scale=10**400), "scale is 10*; it must be a number > 0")
+    refuses(lambda: IF(scale=10**400), r"scale is 10+ \.\.\. 0+; it must be a number > 0")
     refuses(lambda: simulate("YJ", "IF", T=Fraction(10**400, 3)), "T is .* whole number >= 1")
 
 
@@ -172,6 +182,13 @@ def test_unknown_algorithm_names_the_nearest(name, near):
     refuses(lambda: simulate("YJ", name), words)
 
 
+@pytest.mark.parametrize("name", [5, ["a"], b"a"])
+def test_a_scenario_s_name_is_a_string(name):
+    words = rf"name is {re.escape(repr(name))}; it must be a string"
+    refuses(lambda: Utilities([0.5, 0.4], name=name), words)
+    refuses(lambda: Cardinal([0.5, 0.4], name), words)
+
+
 def test_other_names():
     refuses(lambda: yj("uper"), "repair is 'uper'; did you mean 'upper'")
     refuses(lambda: simulate("YJ", "IF", regret="avrage"), "regret is 'avrage'; did you mean")
@@ -181,7 +198,13 @@ def test_other_names():
     assert scenario(np.array(["YJ"])[0]).name == "YJ"
 
 
-@pytest.mark.parametrize("thing", [None, 5, {"T": 1}, UCB])
+class Duck:
+    """All that a scenario has, without being one."""
+
+    name, regrets, digest, game, measure, is_arm = "duck", ("average",), "0", None, None, None
+
+
+@pytest.mark.parametrize("thing", [None, 5, {"T": 1}, UCB, Duck()])
 def test_things_that_are_no_scenario_or_algorithm(thing):
     refuses(lambda: simulate(thing, "IF"), r"scenario is .*; it must be a name or a scenario")
     refuses(lambda: simulate("YJ", thing), r"algorithm is .*; it must be a name or an algorithm")
@@ -238,8 +261,8 @@ def test_whole_floats_and_numpy_numbers_are_welcome():
         ([0, 10], "checkpoints is 0; it must be a whole number >= 1"),
         ([1.5], "checkpoints is 1.5; it must be a whole number >= 1"),
         ([NAN], "checkpoints is nan; it must be a whole number >= 1"),
-        ([[1, 2], [3, 4]], r"checkpoints has 2 dimension\(s\); it must be a list of rounds"),
-        (50, r"checkpoints has 0 dimension\(s\); it must be a list of rounds"),
+        ([[1, 2], [3, 4]], r"checkpoints is \[\[1, 2\], \[3, 4\]\]; it must be a list of rounds"),
+        (50, "checkpoints is 50; it must be a list of rounds"),
     ],
 )
 def test_checkpoints(rounds, words):
@@ -254,10 +277,10 @@ def test_realised_needs_utilities():
 # Parameters of machines and baselines
 
 
-@pytest.mark.parametrize("alpha", [-2, -2.5, NAN, INF, "3", None, True])
+@pytest.mark.parametrize("alpha", [-2, -2.5, NAN, INF, "3", None, True, 1e308, 2e9])
 @pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler])
 def test_alpha(reduction, alpha):
-    words = rf"alpha is {alpha!r}; it must be a number > -2"
+    words = re.escape(f"alpha is {alpha!r}; it must be a number > -2 and <= 1e9.")
     refuses(lambda: simulate("YJ", reduction(UCB, alpha=alpha)), words)
 
 

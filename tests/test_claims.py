@@ -190,6 +190,15 @@ def test_a_judged_claim_names_its_evidence():
     assert [row["step"] for row in found["witnesses"]] == ["Lemma, step 1"]
 
 
+def test_a_claim_with_a_rule_is_judged_by_its_results():
+    claim = {"id": "x", "place": "p", "says": "s", "rule": "arms", "proved": STEP}
+    found = verdicts.judge(claim, LEDGERS, {}, {"growth-exponents": exponents(1.4)}.get)
+    assert found["verdict"] == CHOICES and "local exponents 1.40 to 1.40" in found["numbers"]
+    assert found["pages"] == ["book/theory/ucb", "book/experiments/growth"]
+    other = verdicts.judge(claim, LEDGERS, {}, {"growth-exponents": exponents(2.1)}.get)
+    assert other["verdict"] == NOT
+
+
 def test_a_verdict_of_the_linear_page_is_taken_over():
     linear = {"y": {"verdict": FALSE, "evidence": "e"}}
     claim = {"id": "x", "place": "p", "says": "s", "linear": "y"}

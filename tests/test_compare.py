@@ -8,7 +8,7 @@ import pytest
 from conftest import Ten
 from scipy import stats
 
-from dueling import UCB, Result, Sparring, Uniform
+from dueling import UCB, Preferences, Result, Sparring, Uniform
 from dueling.engine.comparison import holm, paired, signs
 from edition import notebook, store, tables
 from edition.sentences import sentences, tally, verdict
@@ -27,6 +27,24 @@ def test_paired_is_the_paired_t_test():
 def test_holm_steps_down_and_stops():
     assert holm([0.001, 0.02, 0.004, 0.9], level=0.01).tolist() == [True, False, False, False]
     assert holm([0.001, 0.003, 0.9], level=0.01).tolist() == [True, True, False]
+
+
+@pytest.mark.parametrize("level", [0, 1, 1.01, -0.5, float("nan"), None])
+def test_the_level_is_a_probability_of_error(level):
+    for decide in (lambda: holm([0.5], level), lambda: signs({"s": {"a": [1, 2]}}, level)):
+        with pytest.raises(
+            ValueError, match=rf"^level is {level!r}; it must be a number in \(0, 1"
+        ):
+            decide()
+
+
+def test_one_in_a_hundred_families_errs_by_default():
+    """Without a level: 0.01, of which three comparisons share the first third."""
+    assert holm([0.0033, 0.0034, 1]).tolist() == [True, True, False]
+    assert holm([0.0034, 0.0034, 1]).tolist() == [False, False, False]
+    rng = np.random.default_rng(3)
+    same = {a: rng.normal(size=30) for a in "abcd"}
+    assert set(signs({"same": same}).values()) == {0}
 
 
 def test_the_three_sentences():
@@ -98,6 +116,20 @@ def test_a_machine_of_the_readers_own_is_not_stored(checkout, own):
     assert (
         len(store.stored("here", "YJ", later, T=30, runs=3, workers=1, compiled=False).regret) == 3
     )
+
+
+@pytest.mark.parametrize("folder", ["..", "../there", "a/../../there", "/there"])
+def test_nothing_is_stored_outside_of_the_results(checkout, folder):
+    with pytest.raises(ValueError, match=rf"folder is '{folder}'; it must stay inside the folder"):
+        store.stored(folder, "YJ", "IF", T=30, runs=3, workers=1)
+    assert not (checkout / "_build").exists()
+
+
+def test_a_name_with_dots_and_slashes_stays_inside_the_folder(checkout):
+    climbing = Preferences([[0.5, 0.4], [0.6, 0.5]], name="../../up")
+    store.stored("here", climbing, "IF", T=30, runs=3, workers=1, compiled=False)
+    (path,) = (path for path in checkout.rglob("*") if path.suffix == ".npz")
+    assert path.parent == tables.folder() / "here"
 
 
 def test_a_broken_file_is_simulated_again(checkout):

@@ -28,7 +28,13 @@ from dueling.structured import (
     Watched,
 )
 from dueling.structured.games import LinearGame
-from dueling.structured.radius import beta, delta_of_epoch, doubler_bound, epoch_bound, regret_bound
+from dueling.structured.radius import (
+    delta_of_epoch,
+    doubler_bound,
+    epoch_bound,
+    regret_bound,
+    squared_radius,
+)
 
 SQUARE = [[0, 0], [1, 0], [0, 1], [1, 1]]
 CROSS = [[1.0, 0], [-1, 0], [0, 1], [0, -1]]
@@ -164,7 +170,7 @@ def test_inequalities_are_the_polytope_of_their_vertices():
         (lambda: LinearUtilities(Ball(2), [0.5, 0.5], 0.5), "must lie in"),
         (lambda: LinearUtilities(Ball(2), [0.5], 0.5), "dimension 2"),
         (lambda: LinearUtilities([[1, 0], [0, 1]], [1, 0]), "X is .*; it must be a set of arms"),
-        (lambda: simulate(LinearUtilities(Ball(1), [0.5], 0.5), "IF", regret="none"), "'average'"),
+        (lambda: simulate(game_on(Ball(2)), Sparring(ConfidenceBall1), regret="none"), "'average'"),
         (lambda: LinearUtilities(Ball(1), [0.5], 0.5, link="natural"), "0/0"),
         (lambda: LinearUtilities(Ball(1), [0.5], 0.5, link="linaer"), "did you mean"),
         (lambda: ConfidenceBall1(Ball(2), rng(), scale=0), "scale"),
@@ -344,7 +350,7 @@ def test_a_machine_without_a_confidence_set_cannot_be_watched(fast):
 
 def test_rank_one_updates_stay_exact_over_many_rounds():
     X = Ball(6)
-    game, _ = game_on(X).inside().game(20000, np.array([20000]), rng())
+    game = game_on(X).inside().game(20000, np.array([20000]), rng())
     S = ConfidenceBall1(X, rng(), scale=1e-4, delta=1e-5)
     compiled.run(Watched.text, S, game)
     assert abs(S.R @ S.A @ S.R.T - np.eye(7)).max() < 1e-12
@@ -362,7 +368,7 @@ def test_every_epoch_has_its_own_failure_probability():
         seen.append(S.delta)
     assert seen == [delta_of_epoch(i, 3) for i in range(1, 7)]
     assert seen[-1] == 2.0**-6
-    assert all(beta(n, delta_of_epoch(1, n), 1) > n - 1e-9 for n in range(2, 40))
+    assert all(squared_radius(n, delta_of_epoch(1, n), 1) > n - 1e-9 for n in range(2, 40))
     fixed = ConfidenceBall1(Ball(2), rng(), delta=0.01)
     fixed.reset()
     fixed.reset()
@@ -398,7 +404,7 @@ def test_a_duel_is_a_coin_of_the_links_probability(link):
 
     scenario, many = game_on(Ball(2), link=link), 20000
     x, y = scenario.X.best([1, 0]), scenario.X.best([-1, 0.2])
-    game, _ = scenario.game(many, np.array([many]), rng(3))
+    game = scenario.game(many, np.array([many]), rng(3))
     wins = sum(game.play(x, y) for _ in range(many)) / many
     p = float(getattr(links, link)(scenario.utility(y), scenario.utility(x)))
     assert abs(wins - p) < 5 * sqrt(p * (1 - p) / many)
@@ -408,7 +414,7 @@ def test_a_duel_is_a_coin_of_the_links_probability(link):
 @pytest.mark.parametrize("T", [1, 2, 5, 10, 50])
 def test_every_round_is_played_and_none_after_the_last(T):
     for algorithm in (LinearDoubler(ConfidenceBall1), Sparring(ConfidenceBall2)):
-        game, _ = game_on(Ball(2)).game(T, np.array([T]), rng())
+        game = game_on(Ball(2)).game(T, np.array([T]), rng())
         algorithm.play(game, compile=False)
         assert game.t == T
         with pytest.raises(ValueError, match="no round"):
@@ -467,10 +473,10 @@ def test_under_another_link_the_laws_differ():
 
 
 def test_the_average_arm_is_refused_where_it_fails():
-    game, _ = game_on(SETS["points"]).game(10, np.array([10]), rng())
+    game = game_on(SETS["points"]).game(10, np.array([10]), rng())
     with pytest.raises(ValueError, match="not convex"):
         LinearDoubler(ConfidenceBall1).play(game)
-    game, _ = game_on(Ball(2), link="natural").game(10, np.array([10]), rng())
+    game = game_on(Ball(2), link="natural").game(10, np.array([10]), rng())
     with pytest.raises(ValueError, match="natural"):
         LinearDoubler(ConfidenceBall1).play(game)
 
@@ -478,7 +484,7 @@ def test_the_average_arm_is_refused_where_it_fails():
 def memory_of(scenario, memory, T):
     """Bytes of the list L, and the number of arms it held, after T rounds."""
     algorithm = LinearDoubler(ConfidenceBall1, memory, scale=1e-4)
-    game, _ = scenario.game(T, np.array([T]), rng())
+    game = scenario.game(T, np.array([T]), rng())
     parts = algorithm.parts(game)
     compiled.run(algorithm.text, *parts, game)
     L = parts[1]
@@ -548,7 +554,7 @@ def test_the_machines_bound_covers_what_it_does():
         watched = Watched(machine, delta=delta_of_epoch(i, 3))
         mean = simulate(inside, watched, T=2**i, runs=5, workers=1).mean()[-1]
         assert mean <= epoch_bound(ball, 3, i, cap=0.3)
-    assert beta(3, 0.1, 1) == pytest.approx((8 / 3 * log(10)) ** 2)
+    assert squared_radius(3, 0.1, 1) == pytest.approx((8 / 3 * log(10)) ** 2)
     assert delta_of_epoch(1, 100) == exp(-30 / 8)
 
 

@@ -129,9 +129,9 @@ def tables_in_own_arms(d):
     """Counts of permuted runs are told in the scenario's arms."""
     scenario = d.Utilities([0.0, 1.0, 0.5])
     for seed in range(5):
-        game, p = scenario.game(200, np.array([200]), np.random.default_rng(seed))
+        game = scenario.game(200, np.array([200]), np.random.default_rng(seed))
         d.Uniform().play(game, compile=False)
-        plays = scenario.measure(game, p)["plays"]
+        plays = scenario.measure(game)["plays"]
         assert plays[0, 0, 1] == plays[1, 1, 0] == 0 < plays[1, 0, 1]
 
 

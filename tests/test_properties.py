@@ -183,9 +183,9 @@ def scenario_law(algorithm, P, T):
     def play(coins):
         orders = list(permutations(range(len(P))))
         coins.permutation = lambda K: np.array(orders[int(coins.random() * len(orders))])
-        game, p = scenario.game(T, np.array([T]), coins)
+        game = scenario.game(T, np.array([T]), coins)
         algorithm.play(game, compile=False)
-        return scenario.measure(game, p)["plays"].astype(object)
+        return scenario.measure(game)["plays"].astype(object)
 
     return sum(p * plays for p, plays in every_path(play))
 

@@ -2,6 +2,7 @@
 
 import math
 from functools import partial
+from multiprocessing.pool import ThreadPool
 
 import numpy as np
 import pytest
@@ -9,7 +10,9 @@ from conftest import plain
 
 from dueling import (
     Cardinal,
+    Game,
     Preferences,
+    Scenario,
     Uniform,
     Utilities,
     bernoulli,
@@ -22,6 +25,8 @@ from dueling import (
     yj,
 )
 from dueling.section7 import LINKS, NAMES, UTILITIES, YJ_PRINTED, YJ_REPAIRS
+from dueling.structured import Ball, Box, LinearCardinal, LinearUtilities
+from dueling.theory.preferences import card, condorcet, gamma_extended
 
 
 def test_names_are_stable():
@@ -117,6 +122,43 @@ def test_condorcet_winner_and_regret():
     assert np.allclose(game.table(), np.add.outer(D, D) / 2)
 
 
+DRAW = [[0.5, 0.5, 0.3], [0.5, 0.5, 0.4], [0.7, 0.6, 0.5]]
+FLAT = np.full((3, 3), 0.5)
+BIASED = [[0.7, 0.9], [0.6, 0.7]]
+CIRCLE = [[0.5, 0.4, 0.6], [0.6, 0.5, 0.4], [0.4, 0.6, 0.5]]
+
+
+@pytest.mark.parametrize(
+    "P, star",
+    [
+        (DRAW, 0),  # the first two draw, and arm 0 wins more against the third
+        (np.array(DRAW)[np.ix_((1, 0, 2), (1, 0, 2))], 1),
+        (FLAT, 0),
+        (BIASED, 1),  # every right arm wins, arm 1 more than arm 0
+        ([[0.5, 0.5 - 1e-13], [0.5 + 1e-13, 0.5]], 0),
+        ([[0.5, 0.5 - 1e-11], [0.5 + 1e-11, 0.5]], 0),
+        ([[0.5, 0.5 + 1e-11], [0.5 - 1e-11, 0.5]], 1),
+        (CIRCLE, None),
+    ],
+)
+def test_one_definition_of_the_condorcet_winner(P, star):
+    """An arm that no other beats: a draw is no defeat, and both orders count alike."""
+    game = Preferences(P, biased=True)
+    assert condorcet(P) == card(P)["Condorcet winner"] == star
+    if star is None:
+        with pytest.raises(ValueError, match="has no Condorcet winner"):
+            game.table()
+        return
+    loss = np.diag(game.table())
+    assert game.best == star and loss[star] == 0 and (loss >= -1e-12).all()
+
+
+def test_a_draw_costs_nothing_and_has_no_gamma():
+    """The theorems divide by D_y, so that the card says what they need and the draw denies."""
+    assert np.diag(Preferences(DRAW).table()).tolist() == pytest.approx([0, 0, 0.2])
+    assert gamma_extended(DRAW) == math.inf
+
+
 def test_cycles_have_no_winner():
     cycle = Preferences([[0.5, 0.4, 0.6], [0.6, 0.5, 0.4], [0.4, 0.6, 0.5]], name="cycle")
     with pytest.raises(ValueError, match=r"cycle has no Condorcet winner.*regret='none' counts"):
@@ -132,7 +174,7 @@ def test_cycles_have_no_winner():
 def test_plays_are_counted_without_regret():
     with_regret, without = (plain("YJ", Uniform(), regret=r) for r in (None, "none"))
     assert np.array_equal(with_regret.plays, without.plays) and list(without.arrays) == ["plays"]
-    with pytest.raises(ValueError, match="regret is 'none'; realised regret"):
+    with pytest.raises(ValueError, match="realised regret is 'none'; did you mean 'choice'"):
         plain("arith/linear", Uniform(), regret="none", realised=True)
     with pytest.raises(ValueError, match="regret is 'none'; did you mean"):
         scenario("YJ").table("none")
@@ -207,3 +249,106 @@ def test_permuted_runs_are_told_in_the_scenarios_own_arms():
 def test_is_arm(game):
     assert all(map(game.is_arm, [0, 1, np.int64(1), np.int32(0)]))
     assert not any(map(game.is_arm, [-1, game.K, 0.0, True, np.True_, None, "0"]))
+
+
+# The protocol
+
+
+class Coin(Scenario):
+    """A reader's own scenario: one fair coin for every duel, and each duel costs 1."""
+
+    regrets = ("duels",)
+    K = 2
+
+    def __init__(self):
+        super().__init__(None, "coin", np.array([0.5]))
+
+    def game(self, T, checkpoints, rng, permute=True):
+        return Game(np.full((2, 2), 0.5), T, checkpoints, rng)
+
+    def measure(self, game, regret=None):
+        self.regret(regret)
+        return {"regret": game.history.sum(axis=(1, 2, 3)).astype(float)}
+
+
+def test_a_scenario_needs_no_more_than_its_base_asks_for():
+    result = plain(Coin(), Uniform(), T=20)
+    assert np.array_equal(result.regret, [result.checkpoints] * 3)
+    assert result.about["scenario"] == Coin().name == f"coin/{Coin().digest[:8]}"
+    assert result.about["game"] == {} and result.about["regret"] == "duels"
+    with pytest.raises(ValueError, match=r"realised is True; Coin\(coin/.*\) has no utilities"):
+        plain(Coin(), Uniform(), realised=True)
+    with pytest.raises(ValueError, match="regret is 'none'; did you mean 'duels'"):
+        plain(Coin(), Uniform(), regret="none")
+
+
+def test_the_base_leaves_game_and_measure_to_its_scenarios():
+    bare = Scenario("bare", "none")
+    for call in (lambda: bare.game(1, None, None), lambda: bare.measure(None)):
+        with pytest.raises(NotImplementedError):
+            call()
+
+
+SCENARIOS = [
+    scenario("YJ"),
+    Utilities([0.9, 0.5, 0.2], logit, bernoulli),
+    Cardinal([0.5, 0.4]),
+    LinearUtilities(Ball(2), [0.1, 0.2], 0.5),
+    LinearCardinal(Ball(2), [0.1, 0.2], 0.5),
+]
+
+
+@pytest.mark.parametrize("game", SCENARIOS, ids=repr)
+def test_a_scenario_is_a_value_that_nothing_changes(game):
+    assert isinstance(game, Scenario)
+    for name in ("name", "digest", *({"P", "mu", "K"} & vars(game).keys())):
+        before = getattr(game, name)
+        with pytest.raises(AttributeError, match=f"{name} of .* is set for good"):
+            setattr(game, name, before)
+    arrays = [value for value in vars(game).values() if isinstance(value, np.ndarray)]
+    arrays += [array for pair in getattr(game, "atoms", ()) for array in pair]
+    arrays += [game.table(regret) for regret in game.regrets if isinstance(game, Preferences)]
+    assert arrays and not any(array.flags.writeable for array in arrays)
+
+
+def test_the_readers_array_stays_the_readers():
+    P = np.array([[0.5, 0.4], [0.6, 0.5]])
+    game = Preferences(P)
+    P[0, 1] = 0.1
+    assert game.P[0, 1] == 0.4 and P.flags.writeable
+
+
+def test_a_game_carries_its_order_of_the_arms():
+    game = scenario("arith/linear").game(9, np.array([9]), np.random.default_rng(1))
+    assert np.array_equal(game.P, scenario("arith/linear").P[np.ix_(game.order, game.order)])
+    bandit = Cardinal([0.1, 0.2, 0.3]).game(9, np.array([9]), np.random.default_rng(1), False)
+    assert bandit.order.tolist() == [0, 1, 2] and bandit.mu.tolist() == [0.1, 0.2, 0.3]
+
+
+def test_tables_made_by_many_threads_at_once_are_one():
+    game = Utilities(np.linspace(0.1, 0.9, 30), natural, beta(3))
+    with ThreadPool(8) as pool:
+        tables = pool.map(lambda _: game.table("choice"), range(32))
+    assert all(np.array_equal(table, tables[0]) for table in tables)
+
+
+@pytest.mark.parametrize("kind", [LinearUtilities, LinearCardinal])
+def test_the_offset_of_linear_utilities_is_0_unless_it_is_said(kind):
+    X, mu = Box([0, 0], [1, 1]), [0.3, 0.2]
+    game = kind(X, mu)
+    assert game.digest == kind(X, mu, 0.0).digest != kind(X, mu, 0.1).digest
+    assert (game.bottom, game.offset, game.top) == (0, 0, 0.5)
+
+
+def test_a_link_is_asked_for_whole_rows():
+    """Pair by pair, a game of a thousand arms would take minutes to state."""
+    asked = []
+
+    def link(a, b):
+        asked.append(1)
+        return linear(a, b)
+
+    K = 60
+    game = Utilities(np.linspace(0, 1, K), link)
+    game.table("choice")
+    assert len(asked) < 4 * K

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from . import checks
+
 
 def paired(a: ArrayLike, b: ArrayLike) -> tuple[float, float]:
     """The mean of a - b over runs, and the two-sided p-value of the paired t-test."""
@@ -24,6 +26,7 @@ def paired(a: ArrayLike, b: ArrayLike) -> tuple[float, float]:
 
 def holm(pvalues: ArrayLike, level: float = 0.01) -> np.ndarray:
     """Which hypotheses Holm's step-down procedure rejects at family-wise error ``level``."""
+    level = checks.real("level", level, "a number in (0, 1)", lambda v: 0 < v < 1)
     p = np.asarray(pvalues, float)
     order = np.argsort(p)
     small = p[order] <= level / (len(p) - np.arange(len(p)))
@@ -47,9 +50,8 @@ def signs(final: Mapping[str, Mapping[str, np.ndarray]], level: float = 0.01) ->
                 keys.append((scenario, a, b))
                 means.append(mean)
                 pvalues.append(p)
-    decided = holm(pvalues, level)
-    found = {}
-    for (scenario, a, b), mean, sure in zip(keys, means, decided, strict=True):
-        sign = int(np.sign(mean)) if sure else 0
-        found[scenario, a, b], found[scenario, b, a] = sign, -sign
-    return found
+    sign = {}
+    for (scenario, a, b), mean, sure in zip(keys, means, holm(pvalues, level), strict=True):
+        sign[scenario, a, b] = int(np.sign(mean)) if sure else 0
+        sign[scenario, b, a] = -sign[scenario, a, b]
+    return sign

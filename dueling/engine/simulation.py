@@ -18,6 +18,8 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from .. import section7
+from ..game import Rounds
+from ..scenarios import Scenario
 from . import checks
 from .algorithm import Algorithm
 from .provenance import provenance
@@ -27,7 +29,7 @@ REHEARSAL = 40  # rounds
 
 
 def simulate(
-    scenario: Any,
+    scenario: str | Scenario,
     algorithm: str | Algorithm,
     T: int = 32000,
     runs: int = 400,
@@ -80,16 +82,16 @@ def simulate(
         T=T,
         seed=checks.whole("seed", seed, 0, np.inf),
         checkpoints=checks.checkpoints(checkpoints, T),
-        regret=_regret(scenario, regret, checks.flag("realised", realised)),
-        realised=bool(realised),
+        regret=regret if regret == "none" else scenario.regret(regret),
+        realised=checks.flag("realised", realised),
         permute=checks.flag("permute", permute),
         common=checks.flag("common", common),
         compiled=checks.flag("compiled", compiled),
     )
     progress = None if progress is None else checks.flag("progress", progress)
-    rehearse(scenario, algorithm, T, setting.compiled)
+    rehearse(setting)
     tasks = [range(r, min(r + chunk, runs)) for r in range(0, runs, chunk)]
-    measured = _all(_spread(setting.play, tasks, workers), runs, progress)
+    measured = _all(_spread(setting.run, tasks, workers), runs, progress)
     arrays = {name: np.array([m[name] for m in measured]) for name in measured[0]}
     return Result(setting.checkpoints, arrays, provenance({**setting.about(), "runs": runs}))
 
@@ -98,7 +100,7 @@ def simulate(
 class Setting:
     """All that decides what a run gives."""
 
-    scenario: Any
+    scenario: Scenario
     algorithm: Algorithm
     T: int
     seed: int
@@ -109,25 +111,29 @@ class Setting:
     common: bool
     compiled: bool
 
-    def play(self, run: int) -> dict:
-        """What is measured of one run."""
-        rng = stream(self.scenario, self.algorithm, self.seed, run, self.common)
-        game, p = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
+    def run(self, r: int) -> dict:
+        """What is measured of run r."""
+        rng = stream(self.scenario, self.algorithm, self.seed, r, self.common)
+        game = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
         self.algorithm.play(game, self.compiled)
-        found = self.scenario.measure(game, p, self.regret)
-        history = found.pop("history", None)
+        return self.measure(game, r)
+
+    def measure(self, game: Rounds, r: int) -> dict:
+        """What is measured of the finished game of run r."""
+        measured = self.scenario.measure(game, self.regret)
+        history = measured.pop("history", None)
         if self.realised:
-            own = stream(self.scenario, self.algorithm, self.seed, run, False, purpose=(1,))
-            found["realised"] = self.scenario.realised(history, own, self.regret)
-        return found
+            rng = stream(self.scenario, self.algorithm, self.seed, r, False, purpose=(1,))
+            measured["realised"] = self.scenario.realised(history, rng, self.regret)
+        return measured
 
     def about(self) -> dict:
         """The settings as provenance: names, and all numbers that decide the runs."""
         plain = ("T", "seed", "regret", "realised", "permute", "common")
         return {
             "scenario": self.scenario.name,
-            "digest": getattr(self.scenario, "digest", None),
-            "game": self.scenario.facts() if hasattr(self.scenario, "facts") else None,
+            "digest": self.scenario.digest,
+            "game": self.scenario.facts(),
             "algorithm": self.algorithm.name,
             "parameters": self.algorithm.settings(),
             **{name: getattr(self, name) for name in plain},
@@ -135,7 +141,7 @@ class Setting:
 
 
 def stream(
-    scenario: Any,
+    scenario: Scenario,
     algorithm: Algorithm,
     seed: int,
     run: int,
@@ -148,21 +154,23 @@ def stream(
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=key))
 
 
-def rehearse(scenario: Any, algorithm: Algorithm, T: int, compiled: bool = True) -> None:
-    """Play a few rounds in plain Python with guarded machines, so that mistakes show early.
+def rehearse(setting: Setting) -> None:
+    """Play and measure a few rounds in plain Python, machines guarded: mistakes show early.
 
     If the runs are to be compiled, the same rounds are played compiled: both must agree.
     """
-    T = min(T, REHEARSAL)
-    plain, _ = scenario.game(T, np.array([T]), np.random.default_rng(0))
+    algorithm, T = setting.algorithm, min(setting.T, REHEARSAL)
+    plain, fast = (
+        setting.scenario.game(T, np.array([T]), np.random.default_rng(0)) for _ in range(2)
+    )
     try:
-        algorithm.rehearse(plain, scenario.is_arm, lasting=compiled)
+        algorithm.rehearse(plain, setting.scenario.is_arm, lasting=setting.compiled)
     except ZeroDivisionError:
         raise ValueError(f"{algorithm} divides by zero in its first {T} rounds.") from None
     if plain.t != T:
         raise ValueError(f"{algorithm} played {plain.t} of {T} rounds; it must play them all.")
-    if compiled:
-        fast, _ = scenario.game(T, np.array([T]), np.random.default_rng(0))
+    setting.measure(plain, 0)  # a regret that the scenario does not have is refused here
+    if setting.compiled:
         algorithm.play(fast)
         state = [game.rng.bit_generator.state for game in (plain, fast)]
         if state[0] != state[1] or not np.array_equal(plain.history, fast.history):
@@ -176,33 +184,33 @@ def _all(done: Iterator[list], runs: int, progress: bool | None) -> list[dict]:
     """What was measured of all runs, under a progress bar: by default on a terminal only."""
     measured, hidden = [], None if progress is None else not progress
     with closing(done), tqdm(total=runs, disable=hidden, unit="run") as bar:
-        for found in done:
-            measured += found
-            bar.update(len(found))
+        for task in done:
+            measured += task
+            bar.update(len(task))
     return measured
 
 
-def _spread(play: Callable, tasks: list[range], workers: int) -> Iterator[list]:
+def _spread(run: Callable, tasks: list[range], workers: int) -> Iterator[list]:
     """The measured runs of each task, in order: on threads, or where joblib is told to go."""
     if isinstance(get_active_backend(prefer="threads")[0], ThreadingBackend):
-        yield from _threads(play, tasks, workers)
+        yield from _threads(run, tasks, workers)
     else:
         as_they_come = get_active_backend()[0].supports_return_generator
         kind = "generator" if as_they_come else "list"
         pool = joblib.Parallel(workers, return_as=kind, pre_dispatch="all")
-        yield from pool(joblib.delayed(_each)(play, task) for task in tasks)
+        yield from pool(joblib.delayed(_each)(run, task) for task in tasks)
 
 
-def _each(play: Callable, task: range) -> list:
-    return [play(run) for run in task]
+def _each(run: Callable, task: range) -> list:
+    return [run(r) for r in task]
 
 
-def _threads(play: Callable, tasks: list[range], workers: int) -> Iterator[list]:
+def _threads(run: Callable, tasks: list[range], workers: int) -> Iterator[list]:
     """Also one worker is a thread: a compiled game lets the main thread hear Ctrl-C."""
     stop = threading.Event()
 
     def until_stopped(task: range) -> list:
-        return [play(run) for run in task if not stop.is_set()]
+        return [run(r) for r in task if not stop.is_set()]
 
     with ThreadPool(min(workers, len(tasks))) as pool:
         try:
@@ -211,33 +219,15 @@ def _threads(play: Callable, tasks: list[range], workers: int) -> Iterator[list]
             stop.set()
 
 
-def _scenario(given):
-    if isinstance(given, str):
-        return section7.scenario(given)
-    needed = ("name", "game", "measure", "is_arm", "regrets")
-    if isinstance(given, type) or not all(hasattr(given, name) for name in needed):
-        such = "it must be a name or a scenario, such as Utilities([0.8, 0.5])"
-        raise ValueError(f"scenario is {given!r}; {such}.")
-    return given
+def _scenario(value: Any) -> Scenario:
+    if isinstance(value, str):
+        return section7.scenario(value)
+    such = "a name or a scenario, such as Utilities([0.8, 0.5])"
+    return checks.instance(Scenario, such, "scenario", value)
 
 
-def _algorithm(given) -> Algorithm:
-    if isinstance(given, str):
-        return section7.algorithm(given)
-    if not isinstance(given, Algorithm):
-        such = "it must be a name or an algorithm, such as Sparring(UCB, alpha=3)"
-        raise ValueError(f"algorithm is {given!r}; {such}.")
-    return given
-
-
-def _regret(scenario, regret: str | None, realised: bool) -> str:
-    counted = ("none",) if hasattr(scenario, "table") else ()  # its plays may be all one asks for
-    known = (*scenario.regrets, *counted)
-    regret = checks.one_of("regret", known[0] if regret is None else regret, known)
-    if realised and not hasattr(scenario, "realised"):
-        raise ValueError(f"realised is True; {scenario} has no utilities to draw.")
-    if realised and regret not in ("average", "choice"):
-        raise ValueError(f"regret is {regret!r}; realised regret is 'average' or 'choice'.")
-    if regret != "none" and hasattr(scenario, "table"):
-        scenario.table(regret)  # a table without a best arm is refused here
-    return regret
+def _algorithm(value: Any) -> Algorithm:
+    if isinstance(value, str):
+        return section7.algorithm(value)
+    such = "a name or an algorithm, such as Sparring(UCB, alpha=3)"
+    return checks.instance(Algorithm, such, "algorithm", value)

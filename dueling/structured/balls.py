@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine import checks
 from .algebra import combine, dot, eigen, put, put_rows, secular, times
-from .radius import beta, delta_of_epoch
+from .radius import delta_of_epoch, squared_radius
 from .sets import Ellipsoid
 
 REFRESH = 16  # the factor of A^-1 is corrected every REFRESH * n rounds
@@ -30,8 +30,8 @@ class ConfidenceBall:
     .. math:: A_t=\sum_ib_ib_i^\top+\sum_{s<t}x'_sx_s'^\top,\qquad
         \hat\theta_t=A_t^{-1}\sum_{s<t}u_sx'_s
 
-    with a barycentric spanner b, and :math:`\beta_t` of :func:`beta` times ``scale`` (1 is what
-    Dani, Hayes and Kakade publish). Kept is a factor R, n x (d+1), with
+    with a barycentric spanner b, and the :func:`squared_radius` :math:`\beta_t` times ``scale``
+    (1 is what Dani, Hayes and Kakade publish). Kept is a factor R, n x (d+1), with
     :math:`R^\top R=A_t^{-1}`; an arm changes it by rank one,
     :math:`R\leftarrow(I-\gamma gg^\top)R`, :math:`g=Rx'`, :math:`\gamma=1/(s+s^2)`,
     :math:`s=\sqrt{1+|g|^2}`, and every 16 n rounds one Newton step
@@ -74,7 +74,7 @@ class ConfidenceBall:
 
     def squared_radius(self):
         """beta_t times the scale."""
-        return self.scale * beta(self.n, self.delta, self.t)
+        return self.scale * squared_radius(self.n, self.delta, self.t)
 
     def estimate(self):
         """Least squares: mean = R^T R total."""

@@ -5,14 +5,15 @@ from math import exp, inf
 import numpy as np
 
 from ..engine import checks
-from ..scenarios import digest
+from ..game import Rounds
+from ..scenarios import Scenario
 from .algebra import dot, put
 from .sets import TOLERANCE, Arms, vector
 
 LINKS = ("linear", "logit", "natural")
 
 
-class LinearRounds:
+class LinearRounds(Rounds):
     r"""T rounds over the arms of X with utilities <mu, x> + offset, known only to the game.
 
     ``lost[0]`` and ``lost[1]`` sum the gaps :math:`\Delta_{x_t}` of the left and
@@ -21,36 +22,30 @@ class LinearRounds:
     of arms of a finite game.
     """
 
-    __slots__ = ("K", "__dict__")  # the set of arms is invisible to the compiler
+    __slots__ = ("K",)  # the set of arms is invisible to the compiler
 
     def __init__(self, X, mu, offset, T, checkpoints, rng):
-        self.K, self.mu, self.offset, self.rng = X, mu, offset, rng
-        self.d, self.T, self.t = X.d, T, 0
+        self.K, self.mu, self.offset, self.d = X, mu.copy(), offset, X.d
         self.top = float(X.best(mu) @ mu + offset)
         self.lost = np.zeros(3)
-        self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
-        self.history = np.zeros((len(checkpoints), 3))
-
-    def on(self):
-        """Whether a round is left."""
-        return self.t < self.T
+        super().__init__(T, checkpoints, rng, self.lost)
 
     def utility(self, x):
         """<mu, x> + offset."""
         return self.offset + dot(self.mu, x)
 
-    def end_round(self, u, v):
+    def record(self):
+        """Copy what is lost into the history."""
+        put(self.lost, self.history[self.passed])
+
+    def lose(self, u, v):
         """Count the round of a left arm of utility u and a right arm of utility v."""
         if self.t >= self.T:
             raise ValueError("an arm was played, but no round was left.")
         self.lost[0] += self.top - u
         self.lost[1] += self.top - v
         self.lost[2] += self.top - v > TOLERANCE
-        self.t += 1
-        if self.t == self.due:
-            put(self.lost, self.history[self.passed])
-            self.passed += 1
-            self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
+        self.end_round()
 
 
 class LinearGame(LinearRounds):
@@ -63,7 +58,7 @@ class LinearGame(LinearRounds):
     def play(self, x, y):
         """The choice b_t between the left arm x and the right arm y: 1 means y."""
         u, v = self.utility(x), self.utility(y)
-        self.end_round(u, v)
+        self.lose(u, v)
         if self.link == 0:
             p = (1 + v - u) / 2
         elif self.link == 1:
@@ -87,11 +82,11 @@ class LinearBandit(LinearRounds):
     def pull(self, x):
         """The reward u_t of the arm x."""
         value = self.utility(x)
-        self.end_round(self.top, value)
+        self.lose(self.top, value)
         return int(self.rng.random() < value)
 
 
-class LinearUtilities:
+class LinearUtilities(Scenario):
     r"""The utility-based dueling game with :math:`\mu(x)=\langle\mu,x\rangle+o` over a set of arms.
 
     Utilities must lie in [0, 1] on all of X. ``link`` is ``linear`` (the paper's theorems),
@@ -100,6 +95,7 @@ class LinearUtilities:
     """
 
     regrets: tuple[str, ...] = ("average",)
+    kind = "linear/{link}"
 
     def __init__(self, X: Arms, mu, offset: float = 0.0, link: str = "linear", name=None):
         if not isinstance(X, Arms):
@@ -117,11 +113,8 @@ class LinearUtilities:
         if link == "natural" and self.bottom <= 0:
             raise ValueError("natural link reads 0/0 where both utilities are 0; raise the offset.")
         numbers = (*vars(X).values(), X.convex, self.mu, self.offset, self.link)
-        self.digest = digest(*(np.asarray(v, float) for v in numbers))
-        self.name = str(name or f"linear/{link}/{X!r}/{self.digest[:8]}")
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name})"
+        kind = f"{self.kind.format(link=link)}/{X!r}"
+        super().__init__(name, kind, *(np.asarray(v, float) for v in numbers))
 
     def utility(self, x) -> float:
         """<mu, x> + offset."""
@@ -140,11 +133,11 @@ class LinearUtilities:
 
     def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
         """A game of T rounds on the run's generator; there is no permutation."""
-        return LinearGame(self.X, self.mu, self.offset, self.link, T, checkpoints, rng), None
+        return LinearGame(self.X, self.mu, self.offset, self.link, T, checkpoints, rng)
 
-    def measure(self, game: LinearGame, p, regret: str | None = None) -> dict:
+    def measure(self, game: LinearGame, regret: str | None = None) -> dict:
         """Regret at the checkpoints, its left and right shares, and the right's worse arms."""
-        checks.one_of("regret", regret or "average", self.regrets)
+        self.regret(regret)
         left, right = game.history[:, 0] / 2, game.history[:, 1] / 2
         worse = game.history[:, 2].astype(int)
         return {"regret": left + right, "left": left, "right": right, "worse": worse}
@@ -173,16 +166,16 @@ class LinearCardinal(LinearUtilities):
     """A cardinal bandit with Bernoulli(<mu, x> + offset) rewards over a set of arms."""
 
     regrets = ("cardinal",)
+    kind = "cardinal"
 
     def __init__(self, X: Arms, mu, offset: float = 0.0, name=None):
         super().__init__(X, mu, offset, name=name)
-        self.name = str(name or self.name.replace("linear/linear", "cardinal"))
 
     def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):
         """A game of T rounds on the run's generator; there is no permutation."""
-        return LinearBandit(self.X, self.mu, self.offset, T, checkpoints, rng), None
+        return LinearBandit(self.X, self.mu, self.offset, T, checkpoints, rng)
 
-    def measure(self, game: LinearBandit, p, regret: str | None = None) -> dict:
+    def measure(self, game: LinearBandit, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and whether a watched confidence set ever missed theta."""
-        checks.one_of("regret", regret or "cardinal", self.regrets)
+        self.regret(regret)
         return {"regret": game.history[:, 1].copy(), "escaped": game.escaped}

@@ -7,7 +7,7 @@ from ..theory.bounds import epochs
 
 
 @compilable
-def beta(n, delta, t):
+def squared_radius(n, delta, t):
     r"""The squared radius of Dani, Hayes and Kakade in dimension n.
 
     .. math:: \beta_t=\max(128\,n\ln t\,\ln(t^2/\delta),\ (\tfrac83\ln(t^2/\delta))^2)
@@ -34,7 +34,7 @@ def regret_bound(ball: int, n: int, T: int, delta: float, gap: float | None = No
 
     for ConfidenceBall_2; for ConfidenceBall_1 :math:`n\beta_T` replaces :math:`\beta_T`.
     """
-    squares = 8 * n * beta(n, delta, T) * log(T + 1) * (n if ball == 1 else 1)
+    squares = 8 * n * squared_radius(n, delta, T) * log(T + 1) * (n if ball == 1 else 1)
     return sqrt(T * squares) if gap is None else squares / gap
 
 

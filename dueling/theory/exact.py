@@ -12,13 +12,13 @@ against the left arm x]. If all probabilities are ``int`` or ``Fraction``, so ar
 from __future__ import annotations
 
 import math
-import operator
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
-from numbers import Rational, Real
+from numbers import Rational
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,7 @@ class Chain(NamedTuple):
 def evolve(chain: Chain, T: int) -> Iterator[tuple[dict, dict]]:
     """For t = 1..T, the law of what is played in round t and the law of the state after it."""
     law = {chain.start: 1}
-    for _ in range(_rounds(T)):
+    for _ in range(T):
         played, after = defaultdict(int), defaultdict(int)
         for state, p in law.items():
             for q, state_, what in chain.step(state):
@@ -106,11 +106,10 @@ def _advance(alpha: float, ties: str, one: Any) -> Callable[[tuple], list]:
     For rational alpha, ln t is transcendental (t >= 2), so two pulled arms tie exactly when
     their (n, s) agree: equality of floats is equality of indices.
     """
-    alpha, ties = _alpha(alpha), _ties(ties)
 
     @cache
     def advance(machine: tuple) -> list:
-        c = (alpha + 2) * math.log(1 + sum(counts(machine))) / 2
+        c = (alpha + 2) * math.log(1 + sum(n for n, _ in machine)) / 2
         index = [s / n + math.sqrt(c / n) if n else math.inf for n, s in machine]
         top = max(index)
         best = [x for x, i in enumerate(index) if i == top]
@@ -130,15 +129,14 @@ def _coin(p: Any) -> list:
 
 def ucb_chain(means: ArrayLike, alpha: float, ties: str = "random") -> Chain:
     """Algorithm 1 on Bernoulli(means) rewards; the state is the machine."""
-    mu, one = _means(means)
-    advance = _advance(alpha, ties, one)
+    advance = _advance(alpha, ties, type(means[0])(1))
 
     def step(S):
         for p, x in advance(S):
-            for q, b in _coin(mu[x]):
+            for q, b in _coin(means[x]):
                 yield p * q, _fed(S, x, b), x
 
-    return Chain(_fresh(len(mu)), step)
+    return Chain(_fresh(len(means)), step)
 
 
 def doubler_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
@@ -146,15 +144,15 @@ def doubler_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
 
     The first list is {0}. An epoch is twice as long as its list, so it needs no counter.
     """
-    P, one = _table(P)
-    K, advance = len(P), _advance(alpha, ties, one)
+    K, one = len(P), type(P[0][0])(1)
+    advance = _advance(alpha, ties, one)
 
     def step(state):
         L, S = state
         for (x, c), (p, y) in product(enumerate(L), advance(S)):
             for q, b in _coin(P[x][y]) if c else ():
                 S_ = _fed(S, y, b)
-                n = counts(S_)
+                n = tuple(n for n, _ in S_)
                 over = sum(n) == 2 * sum(L)
                 yield one * c / sum(L) * p * q, (n, _fresh(K)) if over else (L, S_), (x, y)
 
@@ -163,8 +161,7 @@ def doubler_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
 
 def multisbm_chain(P: ArrayLike, alpha: float, ties: str = "random", y0: int = 0) -> Chain:
     """Algorithm 3; the state is (next left arm, one machine per left arm)."""
-    P, one = _table(P)
-    K, advance = len(P), _advance(alpha, ties, one)
+    K, advance = len(P), _advance(alpha, ties, type(P[0][0])(1))
 
     def step(state):
         x, S = state
@@ -177,8 +174,7 @@ def multisbm_chain(P: ArrayLike, alpha: float, ties: str = "random", y0: int = 0
 
 def sparring_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
     """Algorithm 4; the state is (left machine, right machine), whose ties break independently."""
-    P, one = _table(P)
-    advance = _advance(alpha, ties, one)
+    advance = _advance(alpha, ties, type(P[0][0])(1))
 
     def step(state):
         L, R = state
@@ -207,16 +203,18 @@ def sparring(P: ArrayLike, T: int, alpha: float, ties: str = "random") -> np.nda
     return plays(sparring_chain(P, alpha, ties), T, len(P))
 
 
-def gaps(mu: ArrayLike) -> np.ndarray:
+def costs(mu: ArrayLike) -> np.ndarray:
     r"""The cost of each pair: :math:`\tfrac12(\Delta_x + \Delta_y)`, a K x K table."""
     mu = np.asarray(mu)
     Delta = mu.max() - mu
     return (Delta[:, None] + Delta[None, :]) / 2
 
 
-def regret(plays: np.ndarray, gaps: np.ndarray) -> np.ndarray:
-    r"""The expected pseudo-regret after each round: :math:`\sum_{x,y}` plays * gaps."""
-    return (plays * np.asarray(gaps)).sum(axis=(1, 2))
+def regret(plays: np.ndarray, costs: np.ndarray) -> np.ndarray:
+    r"""The expected pseudo-regret after each round: :math:`\sum_{x,y}` plays * costs."""
+    if plays.shape[1:] != costs.shape:
+        raise ValueError(f"costs has shape {costs.shape}; it must be {plays.shape[1:]}, as plays.")
+    return (plays * costs).sum(axis=(1, 2))
 
 
 # The cardinal bandit by tables: for each vector of pulls, an array over the vectors of wins
@@ -228,11 +226,10 @@ def ucb_laws(means: ArrayLike, T: int, alpha: float, ties: str = "random") -> It
     The same law as :func:`ucb_chain` gives, with the win counts vectorised: fast enough for
     two arms and T = 100.
     """
-    mu, one = _means(means)
-    alpha, ties = _alpha(alpha), _ties(ties)
-    tables = {(0,) * len(mu): np.full((1,) * len(mu), one)}
-    for _ in range(_rounds(T)):
-        tables = _pull(tables, mu, alpha, ties, one)
+    K, one = len(means), type(means[0])(1)
+    tables = {(0,) * K: np.full((1,) * K, one)}
+    for _ in range(T):
+        tables = _pull(tables, means, alpha, ties, one)
         yield {n: p.sum() for n, p in tables.items()}
 
 
@@ -243,8 +240,9 @@ def ucb(means: ArrayLike, T: int, alpha: float, ties: str = "random") -> dict:
 
 def pulls(law: dict, x: int) -> np.ndarray:
     """The law of arm x's pull count: an array whose entry n is Pr[N_x = n], n = 0..T."""
-    one = marginal(law, lambda n: n[x])
-    return np.array([one.get(n, 0) for n in range(1 + sum(next(iter(law))))])
+    state = next(iter(law))
+    chance = marginal(law, itemgetter(checks.arm("x", x, len(state))))
+    return np.array([chance.get(n, 0) for n in range(1 + sum(state))])
 
 
 def ucb_regret(law: dict, means: ArrayLike) -> Any:
@@ -280,65 +278,35 @@ def _shares(n: tuple, alpha: float, ties: str, one: Any) -> np.ndarray:
 # What is allowed
 
 
-def _exact(values) -> tuple[list, Any]:
-    """The values as Fractions if all are rational, else floats; and the 1 of that kind."""
-    for v in values:
-        if not isinstance(v, Real):
-            raise ValueError(f"a probability must be a number; one is {v!r}.")
-    kind = Fraction if all(isinstance(v, Rational) for v in values) else float
-    return [kind(v) for v in values], kind(1)
+def _exact(check: Callable, name: str, value: Any) -> list:
+    """The checked table or list with Fractions if all its numbers are rational, else floats."""
+    check(name, value)
+    entries = np.array(value, dtype=object)
+    kind = Fraction if all(isinstance(v, Rational) for v in entries.flat) else float
+    return np.vectorize(kind, otypes=[object])(entries).tolist()
 
 
-def _listed(name: str, values) -> list:
-    try:
-        return list(values)
-    except TypeError:
-        raise ValueError(f"{name} must be a list; it is {values!r}.") from None
+def _array(check: Callable, name: str, value: Any) -> np.ndarray:
+    """The checked value as an array whose numbers stay what they are."""
+    check(name, value)
+    return np.asarray(value)
 
 
-def _table(P) -> tuple[list[list], Any]:
-    rows = [_listed("each row of P", row) for row in _listed("P", P)]
-    K = len(rows)
-    if K < 2 or any(len(row) != K for row in rows):
-        shape = f"{K} rows of lengths {[len(row) for row in rows]}"
-        raise ValueError(f"P must be a square table over at least 2 arms; it has {shape}.")
-    flat, one = _exact([p for row in rows for p in row])
-    P = [flat[x * K : (x + 1) * K] for x in range(K)]
-    slack = 0 if isinstance(one, Fraction) else 1e-9
-    for x, y in product(range(K), repeat=2):
-        if not 0 <= P[x][y] <= 1:
-            raise ValueError(f"P[{x}, {y}] must be a probability in [0, 1]; it is {P[x][y]}.")
-        if abs(P[x][y] + P[y][x] - 1) > slack:
-            raise ValueError(f"P[{x}, {y}] + P[{y}, {x}] must be 1; it is {P[x][y] + P[y][x]}.")
-    return P, one
-
-
-def _means(means) -> tuple[list, Any]:
-    mu, one = _exact(_listed("means", means))
-    if len(mu) < 2:
-        raise ValueError(f"means must name at least 2 arms; it has length {len(mu)}.")
-    if not all(0 <= m <= 1 for m in mu):
-        raise ValueError(f"means must be probabilities in [0, 1]; they are {list(means)}.")
-    return mu, one
-
-
-def _rounds(T) -> int:
-    try:
-        rounds = operator.index(T)
-    except TypeError:
-        rounds = 0
-    if rounds < 1:
-        raise ValueError(f"T must be a whole number of rounds, at least 1; it is {T!r}.")
-    return rounds
-
-
-def _alpha(alpha) -> float:
-    if not isinstance(alpha, Real) or not -2 < alpha < math.inf:
-        raise ValueError(f"alpha must be a finite number above -2; it is {alpha!r}.")
-    return float(alpha)
-
-
-def _ties(ties) -> str:
-    if ties not in ("random", "first"):
-        raise ValueError(f'ties must be "random" or "first"; it is {ties!r}.')
-    return ties
+checks.guard(
+    globals(),
+    alpha=checks.alpha,
+    chain=partial(checks.instance, Chain, "a Chain"),
+    costs=partial(_array, partial(checks.numbers, ndim=2)),
+    f=partial(checks.instance, Callable, "a function of a state"),
+    K=("arms", 2, 1000),
+    law=partial(checks.instance, dict, "a law, state -> probability"),
+    machine=partial(checks.instance, tuple, "a machine, a tuple of pairs (n, s)"),
+    means=partial(_exact, checks.utilities),
+    mu=partial(_array, checks.utilities),
+    P=partial(_exact, checks.preferences),
+    plays=partial(_array, partial(checks.numbers, ndim=3)),
+    T=("rounds", 1, 1e9),
+    ties=partial(checks.one_of, allowed=("random", "first")),
+    x=partial(checks.whole, least=0),
+    y0=partial(checks.whole, least=0),
+)

@@ -12,13 +12,21 @@ duel (x, y) costs :math:`(w_x+w_y)/2`, and x* is the arm with w = 0.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import ArrayLike
+
+from ..engine import checks
+
+ONE = 1 + 1e-9  # sums of probabilities are rounded
 
 
 def pulls(g: ArrayLike, n: ArrayLike, alpha: float) -> np.ndarray:
     """N_y(n) for gaps ``g[..., y]`` and n rounds; n/K each while n <= K."""
-    g, n = np.asarray(g, float), np.asarray(n, float)[..., None]
+    g, n = np.atleast_1d(g), np.asarray(n)[..., None]
+    if g.min(axis=-1).any():
+        checks.refuse("g", g, "the gaps of all arms, the least of them 0")
     level = (alpha + 2) * np.log(np.maximum(n, 2)) / 2
     c = np.sqrt(level / n)  # the arms of gap 0 alone; Newton's method rises from here
     for _ in range(20):
@@ -31,14 +39,15 @@ def pulls(g: ArrayLike, n: ArrayLike, alpha: float) -> np.ndarray:
     return n * even / even.sum(axis=-1, keepdims=True)
 
 
-def gaps(P: ArrayLike) -> np.ndarray:
-    """g[..., y], how much less often y wins than the arm that wins most, in each row of P."""
-    P = np.asarray(P, float)
-    return P.max(axis=-1, keepdims=True) - P
+def gaps(chances: ArrayLike) -> np.ndarray:
+    """g[..., y], how much less often y wins than the arm that wins most, in each row."""
+    chances = np.atleast_1d(chances)
+    return chances.max(axis=-1, keepdims=True) - chances
 
 
 def doubler(P: ArrayLike, w: ArrayLike, T: int, alpha: float) -> float:
     """The sum of Theorem D: in each epoch the left arms are the right arms of the last one."""
+    w = _costs(P, w)
     left, total, length = np.full(len(w), 1 / len(w)), 0.0, 2
     while T > 0:
         n = min(length, T)
@@ -60,9 +69,28 @@ def visits(P: ArrayLike, T: float, alpha: float) -> np.ndarray:
 
 def multisbm(P: ArrayLike, w: ArrayLike, T: float, alpha: float) -> float:
     """The sum of Theorem M: every visit to x costs w_x (Observation C.1)."""
-    return float(visits(P, T, alpha) @ w)
+    return float(visits(P, T, alpha) @ _costs(P, w))
 
 
 def sparring(P: ArrayLike, w: ArrayLike, T: float, alpha: float) -> float:
     """The conjecture: two machines, each as if its opponent always played x*."""
+    w = _costs(P, w)
     return float(pulls(gaps(P[np.argmin(w)]), T, alpha) @ w)
+
+
+def _costs(P: np.ndarray, w: np.ndarray) -> np.ndarray:
+    if np.shape(w) != (len(P),):
+        checks.refuse("w", w, f"a list of {len(P)} costs, one for each arm of P")
+    return w
+
+
+checks.guard(
+    globals(),
+    alpha=checks.alpha,
+    chances=("a probability", 0, ONE),
+    g=("a gap", 0, ONE),
+    n=("a number of rounds", 1e-9, 1e100),
+    P=partial(checks.preferences, antisymmetric=False),
+    T=("a number of rounds", 1, 1e100),
+    w=("a cost", 0, 1e9),
+)

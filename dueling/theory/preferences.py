@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,25 @@ NOISE = 1e-12
 """Differences of table entries below this count as zero."""
 
 
+def fair(P: ArrayLike) -> np.ndarray:
+    """The chance that y is chosen against x when a coin says who is left: (P + 1 - P^T) / 2."""
+    return (P + 1 - P.T) / 2
+
+
 def condorcet(P: ArrayLike) -> int | None:
-    """The arm that beats every other with probability above 1/2, or None."""
-    P = _square(P)
-    beats = (P - 0.5 > NOISE) | np.eye(len(P), dtype=bool)
-    winners = np.flatnonzero(beats.all(axis=0))
-    return int(winners[0]) if len(winners) else None
+    r"""The Condorcet winner x*, the arm that no other beats; None where there is none.
+
+    .. math:: D_y:=\tfrac12(P_{y,x^*}+1-P_{x^*,y})-\tfrac12\ge0\quad\text{for all }y
+
+    A draw is no defeat, so that :math:`D_y=0` may hold for an arm besides x*: it costs nothing.
+    Where several arms have no superior, x* is the one that wins most, the first of them. The
+    theorems that divide by :math:`D_y` need more, D > 0 for every arm that costs, and say so.
+    """
+    even = fair(P)
+    unbeaten = np.flatnonzero((even >= 0.5 - NOISE).all(axis=0))
+    if len(unbeaten) == 0:
+        return None
+    return int(unbeaten[np.argmax(even[:, unbeaten].sum(axis=0))])
 
 
 def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
@@ -34,7 +48,6 @@ def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
 
     `star` is x*, the Condorcet winner unless given. Negative entries are machines that prefer y.
     """
-    P = _square(P)
     G = P[:, [_star(P, star)]] - P
     return np.where(np.abs(G) > NOISE, G, 0.0)
 
@@ -44,7 +57,7 @@ def gamma_extended(P: ArrayLike, star: int | None = None) -> float:
 
     .. math:: D_y\le\gamma\,[D_x+\Delta(x,y)]=\gamma\,G_{xy}\quad\text{for all }x,\ y\ne x^*
     """
-    star = _star(_square(P), star)
+    star = _star(P, star)
     G = np.delete(gap_matrix(P, star), star, axis=1)
     D = np.delete(gap_matrix(P, star)[star], star)
     return float(np.max(D / G)) if np.all(G > 0) else math.inf
@@ -58,7 +71,7 @@ def gamma_transitivity(P: ArrayLike, order: Sequence[int] | None = None) -> floa
 
     `order` lists the arms from best to worst, by number of arms beaten unless given.
     """
-    D, worst = _square(P).T - 0.5, 1.0
+    D, worst = P.T - 0.5, 1.0
     for star, x, y in _triples(P, order):
         need = max(D[star, x], D[x, y])
         if need > NOISE:
@@ -71,7 +84,7 @@ def triangle_violations(P: ArrayLike, order: Sequence[int] | None = None) -> lis
 
     .. math:: \Delta(x^*,y)>\Delta(x^*,x)+\Delta(x,y),\qquad x^*\succ x\succ y
     """
-    D, triples = _square(P).T - 0.5, _triples(P, order)
+    D, triples = P.T - 0.5, _triples(P, order)
     return [(x, y) for s, x, y in triples if D[s, y] > D[s, x] + D[x, y] + NOISE]
 
 
@@ -80,9 +93,8 @@ def gamma_natural(low: float, high: float) -> float:
 
     .. math:: \frac{(1+\gamma_0)^2}{4\gamma_0},\qquad\gamma_0=\text{high}/\text{low}
     """
-    _interval(low, high)
-    if low <= 0:
-        raise ValueError(f"low must be positive under the natural link; it is {low}.")
+    if not 1e-9 <= low <= high:
+        checks.refuse("low", low, f"at least 1e-09 under the natural link, at most high = {high}")
     return (1 + high / low) ** 2 / (4 * high / low)
 
 
@@ -91,19 +103,19 @@ def gamma_logit(low: float, high: float) -> float:
 
     .. math:: \cosh^2(w/2),\qquad w=\text{high}-\text{low}
     """
-    _interval(low, high)
+    if low > high:
+        checks.refuse("low", low, f"at most high = {high}")
     return math.cosh((high - low) / 2) ** 2
 
 
 def best_arms(P: ArrayLike) -> list[tuple[int, ...]]:
     """For each x, the arms that machine S_x would play if it knew P: those that beat x most."""
-    P = _square(P)
     return [tuple(int(y) for y in np.flatnonzero(row > row.max() - NOISE)) for row in P]
 
 
 def card(P: ArrayLike) -> dict[str, Any]:
     """What a table satisfies: the hypotheses of the theorems, one entry each."""
-    P, star = _square(P), condorcet(P)
+    star = condorcet(P)
     undecided = np.argwhere(np.triu(np.abs(P - 0.5) <= NOISE, 1))
     return {
         "K": len(P),
@@ -120,32 +132,30 @@ def card(P: ArrayLike) -> dict[str, Any]:
 
 def _order(P) -> list[int]:
     """The arms by the number of arms they beat, a draw counting half; ties by index."""
-    D = _square(P).T - 0.5
+    D = P.T - 0.5
     score = np.where(D > NOISE, 1.0, np.where(D < -NOISE, 0.0, 0.5)).sum(axis=1)
     return [int(x) for x in np.argsort(-score, kind="stable")]
 
 
 def _triples(P, order) -> list[tuple[int, int, int]]:
-    star, *rest = _order(P) if order is None else [int(x) for x in order]
+    if order is not None and sorted(order) != list(range(len(P))):
+        checks.refuse("order", order, f"each of the {len(P)} arms once")
+    star, *rest = _order(P) if order is None else map(int, order)
     return [(star, x, y) for i, x in enumerate(rest) for y in rest[i + 1 :]]
-
-
-def _square(P) -> np.ndarray:
-    P = np.asarray(P, dtype=float)
-    if P.ndim != 2 or P.shape[0] != P.shape[1] or len(P) < 2:
-        raise ValueError(f"P must be a square table over at least 2 arms; its shape is {P.shape}.")
-    if not np.all((P >= 0) & (P <= 1)):
-        raise ValueError(f"P must lie in [0, 1]; it ranges from {P.min()} to {P.max()}.")
-    return P
 
 
 def _star(P: np.ndarray, star: int | None) -> int:
     star = condorcet(P) if star is None else star
     if star is None:
-        raise ValueError("P must have a Condorcet winner, or star must be given; it has none.")
+        raise ValueError("P has no Condorcet winner; it must have one, or star must be given.")
     return checks.arm("star", star, len(P))
 
 
-def _interval(low, high) -> None:
-    if not low <= high:
-        raise ValueError(f"low must not exceed high; they are {low} and {high}.")
+checks.guard(
+    globals(),
+    P=partial(checks.preferences, antisymmetric=False),
+    star=partial(checks.whole, least=0),
+    order=lambda name, value: checks.numbers(name, value, 1),
+    low=("a utility", 0, 1),
+    high=("a utility", 0, 1),
+)
