@@ -129,7 +129,9 @@ def preferences(name: str, value: Any, antisymmetric: bool = True) -> np.ndarray
     if len(P) < 2:
         raise ValueError(f"{name} has {len(P)} arm(s); a duel needs K >= 2.")
     within("a number", 0, 1, name, P)
-    for x, y in np.argwhere(abs(P + P.T - 1) > 1e-12)[: int(antisymmetric)]:
+    unfair = np.argwhere(abs(P + P.T - 1) > 1e-12)
+    if antisymmetric and len(unfair):
+        x, y = unfair[0]
         both = f"{name}[{x}, {y}] + {name}[{y}, {x}]"
         raise ValueError(f"{both} is {P[x, y] + P[y, x]:.6g}; it must be 1.")
     return P
@@ -194,5 +196,6 @@ def _finite(value: Any) -> bool:
 
 def _each(name: str, array: np.ndarray, good: np.ndarray, allowed: str) -> None:
     """Refuse the first entry that is not good, by its place."""
-    for at in map(tuple, np.argwhere(~good)[:1].tolist()):
-        raise ValueError(f"{name}{list(at) or ''} is {array[at]:.6g}; it must be {allowed}.")
+    if not good.all():
+        at = np.argwhere(~good)[0].tolist()
+        raise ValueError(f"{name}{at or ''} is {array[tuple(at)]:.6g}; it must be {allowed}.")

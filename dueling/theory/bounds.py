@@ -108,6 +108,15 @@ def tail_B2(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
     return np.where(n >= 1, m**-alpha / alpha + np.exp(-(lead**2)), 1.0)[()]
 
 
+def tail_printed(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
+    r"""Lemma 2.2 as printed: :math:`\frac2\alpha(s/2)^{-\alpha}` for :math:`s\ge4\alpha\ln T/g^2`.
+
+    True exactly for alpha >= (2 + sqrt 2)/4, about 0.854; below, it fails for suitable T and g.
+    """
+    s = np.maximum(s, 1)
+    return np.where(s >= 4 * alpha * np.log(T) / g**2, 2 / alpha * (s / 2) ** -alpha, 1.0)[()]
+
+
 # UCB: regret of one cardinal bandit with means mu
 
 
