@@ -88,12 +88,10 @@ class Preferences(Scenario):
     regrets = ("preference",)
 
     def __init__(self, P, name: str | None = None, biased: bool = False):
-        fair_only = not checks.flag("biased", biased)
-        self._fill(checks.preferences("P", P, antisymmetric=fair_only), name, "preferences")
-
-    def _fill(self, P: np.ndarray, name: str | None, kind: str, *more: np.ndarray) -> None:
-        self.P, self.K, self._tables = P, _few("P", P), {}
-        Scenario.__init__(self, name, kind, *more, P)
+        antisymmetric = not checks.flag("biased", biased)
+        self.P, self._tables = checks.preferences("P", P, antisymmetric), {}
+        self.K = _few("P", self.P)
+        super().__init__(name, "preferences", self.P)
 
     @property
     def best(self) -> int:
@@ -156,17 +154,19 @@ class Utilities(Preferences):
 
     def __init__(self, mu, link: Callable = links.linear, law=links.deterministic, name=None):
         self.mu = checks.utilities("mu", mu)
+        self.K = _few("mu", self.mu)
         for what, f, such in (("link", link, "linear"), ("law", law, "bernoulli")):
             checks.instance(Callable, f"a function, such as links.{such}", what, f)
         self.link, self.law = links.on_arrays(link), law
         self.atoms = links.atoms(law, self.mu)
         links.check_link(self.link, np.unique(np.concatenate([values for values, _ in self.atoms])))
-        P = np.full((_few("mu", self.mu),) * 2, 0.5)
-        for x in range(len(P) - 1):
+        P = np.full((self.K, self.K), 0.5)
+        for x in range(self.K - 1):
             P[x, x + 1 :] = self._expect(x, x + 1, lambda u, v: self.link(v, u))
             P[x + 1 :, x] = 1 - P[x, x + 1 :]
         self.called = {"link": _called(link, "link"), "law": _called(law, "law")}
-        self._fill(np.clip(P, 0, 1), name, f"utilities/{self.called['link']}", self.mu)
+        self.P, self._tables = np.clip(P, 0, 1), {}
+        Scenario.__init__(self, name, f"utilities/{self.called['link']}", self.mu, self.P)
 
     def facts(self) -> dict:
         """The utilities, the names of link and law, and the table of duels that they give."""

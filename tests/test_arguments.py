@@ -59,8 +59,8 @@ EXTREME = [0, -1, 1e-300, 5e-324, 1e-12, 1 - 1e-12, 1 + 1e-12, 1e12, 1e300, 1e30
 
 def functions():
     """The public functions of all modules of the theory."""
-    for found in pkgutil.iter_modules(theory.__path__, f"{theory.__name__}."):
-        module = importlib.import_module(found.name)
+    for entry in pkgutil.iter_modules(theory.__path__, f"{theory.__name__}."):
+        module = importlib.import_module(entry.name)
         for name, f in vars(module).items():
             if inspect.isfunction(f) and f.__module__ == module.__name__ and name[0] != "_":
                 yield f

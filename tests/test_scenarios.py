@@ -124,7 +124,6 @@ def test_condorcet_winner_and_regret():
 
 DRAW = [[0.5, 0.5, 0.3], [0.5, 0.5, 0.4], [0.7, 0.6, 0.5]]
 FLAT = np.full((3, 3), 0.5)
-BIASED = [[0.7, 0.9], [0.6, 0.7]]
 CIRCLE = [[0.5, 0.4, 0.6], [0.6, 0.5, 0.4], [0.4, 0.6, 0.5]]
 
 
@@ -134,7 +133,8 @@ CIRCLE = [[0.5, 0.4, 0.6], [0.6, 0.5, 0.4], [0.4, 0.6, 0.5]]
         (DRAW, 0),  # the first two draw, and arm 0 wins more against the third
         (np.array(DRAW)[np.ix_((1, 0, 2), (1, 0, 2))], 1),
         (FLAT, 0),
-        (BIASED, 1),  # every right arm wins, arm 1 more than arm 0
+        ([[0.7, 0.9], [0.6, 0.7]], 1),  # every right arm wins, arm 1 more than arm 0
+        ([[0.3, 0.45], [0.4, 0.3]], 1),  # every left arm wins, arm 1 more than arm 0
         ([[0.5, 0.5 - 1e-13], [0.5 + 1e-13, 0.5]], 0),
         ([[0.5, 0.5 - 1e-11], [0.5 + 1e-11, 0.5]], 0),
         ([[0.5, 0.5 + 1e-11], [0.5 - 1e-11, 0.5]], 1),
@@ -260,11 +260,12 @@ class Coin(Scenario):
     regrets = ("duels",)
     K = 2
 
-    def __init__(self):
-        super().__init__(None, "coin", np.array([0.5]))
+    def __init__(self, P=None):
+        self.P = np.full((2, 2), 0.5) if P is None else P
+        super().__init__(None, "coin", self.P)
 
     def game(self, T, checkpoints, rng, permute=True):
-        return Game(np.full((2, 2), 0.5), T, checkpoints, rng)
+        return Game(self.P.copy(), T, checkpoints, rng)
 
     def measure(self, game, regret=None):
         self.regret(regret)
@@ -316,6 +317,7 @@ def test_the_readers_array_stays_the_readers():
     game = Preferences(P)
     P[0, 1] = 0.1
     assert game.P[0, 1] == 0.4 and P.flags.writeable
+    assert not Coin(P).P.flags.writeable and P.flags.writeable
 
 
 def test_a_game_carries_its_order_of_the_arms():

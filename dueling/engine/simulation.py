@@ -184,9 +184,9 @@ def _all(done: Iterator[list], runs: int, progress: bool | None) -> list[dict]:
     """What was measured of all runs, under a progress bar: by default on a terminal only."""
     measured, hidden = [], None if progress is None else not progress
     with closing(done), tqdm(total=runs, disable=hidden, unit="run") as bar:
-        for task in done:
-            measured += task
-            bar.update(len(task))
+        for batch in done:
+            measured += batch
+            bar.update(len(batch))
     return measured
 
 
