@@ -1,7 +1,11 @@
 """An algorithm is a text ``f(*parts, game)`` with the parts (machines, constants) it needs."""
 
+import dis
 import inspect
+import linecache
+import random
 from collections.abc import Callable
+from itertools import pairwise
 from operator import index
 from typing import Any
 
@@ -29,7 +33,7 @@ class Algorithm:
     def new_machine(self, game, other: Callable | None = None):
         """A new machine over the arms of the game, on the run's own generator."""
         given = {} if other else self.parameters
-        machine = (other or self.machine)(game.K, game.rng, **given)
+        machine = (other or self.machine)(game.arms, game.rng, **given)
         for operation in OPERATIONS:
             if not callable(getattr(machine, operation, None)):
                 raise ValueError(
@@ -64,11 +68,19 @@ class Algorithm:
         try:
             parts = self.parts(game)
         except (TypeError, AttributeError) as error:
-            arms = f"K = {game.K!r}, the scenario's arms"
+            arms = f"{game.arms!r}, the scenario's arms"
             raise ValueError(f"algorithm is {self}; it cannot play on {arms} ({error}).") from error
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
+        for f in (type(self).text, *(f for m in machines for f in _methods(m))):
+            _refuse_shared_chance(f)
         before = [{n: compiled.kind(v) for n, v in compiled.fields(m).items()} for m in machines]
-        type(self).text(*(_guarded(part, is_arm) for part in parts), game)
+        chance = _shared_chance()
+        try:
+            type(self).text(*(_guarded(part, is_arm) for part in parts), game)
+        except IndexError as error:
+            raise ValueError(out_of_bounds(error)) from None
+        if _shared_chance() != chance:
+            raise ValueError(f"{self} draws from random numbers that all of Python shares; {OWN}.")
         for machine, kinds in zip(machines, before, strict=True):
             for name, value in compiled.fields(machine).items():
                 if lasting and kinds.get(name) != compiled.kind(value):
@@ -77,6 +89,42 @@ class Algorithm:
                         f"({kinds.get(name)} at first, {compiled.kind(value)} later); "
                         "set it in __init__ with its lasting type and shape."
                     )
+
+
+OWN = "draw from the rng that a machine is given, or a run cannot be repeated"
+
+
+def _methods(machine) -> list[Callable]:
+    return [f for _, f in inspect.getmembers(type(machine), inspect.isfunction)]
+
+
+def _refuse_shared_chance(f: Callable) -> None:
+    """Refuse a text that names ``random`` or ``np.random``, even where it is reached late."""
+    for step, after in pairwise(dis.get_instructions(f)):
+        value = f.__globals__.get(step.argval) if step.opname == "LOAD_GLOBAL" else None
+        value = np.random if value is np and after.argval == "random" else value
+        owner = getattr(value, "__self__", None)
+        shared = value is random or value is np.random
+        if shared or isinstance(owner, random.Random | np.random.RandomState):
+            raise ValueError(f"{f.__qualname__} draws from {value!r}; {OWN}.")
+
+
+def _shared_chance() -> tuple:
+    """The state of the random numbers that all of Python shares."""
+    kind, keys, *rest = np.random.get_state()
+    return random.getstate(), kind, keys.tobytes(), *rest
+
+
+def out_of_bounds(error: IndexError) -> str:
+    """The sentence about an index outside of its array: method, class, expression and index."""
+    step = error.__traceback__
+    while step.tb_next:
+        step = step.tb_next
+    frame, code = step.tb_frame, step.tb_frame.f_code
+    line, _, start, end = list(code.co_positions())[step.tb_lasti // 2]
+    expression = linecache.getline(code.co_filename, line)[start:end]
+    owner = f" of {type(frame.f_locals['self']).__name__}" if "self" in frame.f_locals else ""
+    return f"{code.co_name}{owner} asks for {expression}, but {error}."
 
 
 class Guard:
@@ -201,5 +249,5 @@ class Uniform(Algorithm):
 
     def parts(self, game) -> tuple:
         """The run's generator; the arms must be numbered."""
-        index(game.K)
+        index(game.arms)
         return (Constants(game.rng),)

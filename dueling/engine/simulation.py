@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.pool import ThreadPool
 from typing import Any
 from zlib import crc32
@@ -19,7 +19,7 @@ from tqdm import tqdm
 
 from .. import section7
 from . import checks
-from .algorithm import Algorithm
+from .algorithm import Algorithm, out_of_bounds
 from .provenance import provenance
 from .results import Result
 
@@ -113,7 +113,12 @@ class Setting:
         """What is measured of one run."""
         rng = stream(self.scenario, self.algorithm, self.seed, run, self.common)
         game, p = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
-        self.algorithm.play(game, self.compiled)
+        try:
+            self.algorithm.play(game, self.compiled)
+        except IndexError as error:
+            if self.compiled:
+                replace(self, compiled=False).play(run)  # plain Python knows where
+            raise ValueError(out_of_bounds(error)) from None
         found = self.scenario.measure(game, p, self.regret)
         history = found.pop("history", None)
         if self.realised:

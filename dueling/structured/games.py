@@ -7,7 +7,7 @@ import numpy as np
 from ..engine import checks
 from ..scenarios import digest
 from .algebra import dot, put
-from .sets import TOLERANCE, Arms, vector
+from .sets import TOLERANCE, Arms, Ellipsoid, vector
 
 LINKS = ("linear", "logit", "natural")
 
@@ -17,19 +17,21 @@ class LinearRounds:
 
     ``lost[0]`` and ``lost[1]`` sum the gaps :math:`\Delta_{x_t}` of the left and
     :math:`\Delta_{y_t}` of the right arms, ``lost[2]`` counts the right arms that were not optimal;
-    ``history`` keeps them at the checkpoints. ``K`` is the set of arms, in the place of the number
-    of arms of a finite game.
+    ``history`` keeps them at the checkpoints.
     """
 
-    __slots__ = ("K", "__dict__")  # the set of arms is invisible to the compiler
-
     def __init__(self, X, mu, offset, T, checkpoints, rng):
-        self.K, self.mu, self.offset, self.rng = X, mu, offset, rng
+        self.X, self.mu, self.offset, self.rng = X, mu, offset, rng
         self.d, self.T, self.t = X.d, T, 0
         self.top = float(X.best(mu) @ mu + offset)
         self.lost = np.zeros(3)
         self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
         self.history = np.zeros((len(checkpoints), 3))
+
+    @property
+    def arms(self) -> Arms:
+        """What a machine is built over: the set of arms."""
+        return self.X
 
     def on(self):
         """Whether a round is left."""
@@ -116,7 +118,8 @@ class LinearUtilities:
             )
         if link == "natural" and self.bottom <= 0:
             raise ValueError("natural link reads 0/0 where both utilities are 0; raise the offset.")
-        numbers = (*vars(X).values(), X.convex, self.mu, self.offset, self.link)
+        scratch = [np.zeros(X.d)] if isinstance(X, Ellipsoid) else []  # as version 0.2 hashed it
+        numbers = (*vars(X).values(), *scratch, X.convex, self.mu, self.offset, self.link)
         self.digest = digest(*(np.asarray(v, float) for v in numbers))
         self.name = str(name or f"linear/{link}/{X!r}/{self.digest[:8]}")
 
