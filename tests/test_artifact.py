@@ -24,7 +24,7 @@ import yaml
 from bs4 import BeautifulSoup
 from conftest import other_checkout
 
-from dueling import Result
+from dueling import Result, machines, simulate
 from dueling.engine import provenance
 from edition.release import browser, citation, facts, manifest, pdf, rows
 from edition.sphinx import about
@@ -441,6 +441,21 @@ def test_elsewhere_pictures_and_the_theme_may_differ(build, capsys, monkeypatch)
     put(build / "html/figures/a.svg", "<svg><path/></svg>")
     (build / "html/_static/theme.css").rename(build / "html/_static/other.css")
     assert report(capsys)[0] == 0
+
+
+def test_the_last_bit_of_a_logarithm_seldom_matters(monkeypatch):
+    """What the page on reproducing says of other platforms, on a small sample."""
+
+    def regret():
+        return simulate("arith/linear", "Sparring", T=2000, runs=100, workers=1).regret
+
+    known = machines.LN.copy()
+    there = np.random.default_rng(1).choice([-np.inf, np.inf], len(known))
+    expected = regret()
+    monkeypatch.setattr(machines, "LN", np.where(known > 0, np.nextafter(known, there), known))
+    assert np.array_equal(regret(), expected)
+    monkeypatch.setattr(machines, "LN", known * 1.01)
+    assert not np.array_equal(regret(), expected)
 
 
 def test_a_standard_deviation_over_the_runs_is_an_error():

@@ -107,7 +107,7 @@ def change(old: tuple, new: tuple, rows: list[dict], tolerance: Tolerance) -> st
     most = f", most by {apart[i]:.2g} of its value" if math.isfinite(apart[i]) else ""
     return (
         f"{column}: {len(apart)} of {len(rows)} rows differ{most}, "
-        f"in row {i + 1} {new[i + 1]!r} instead of {old[i + 1]!r}"
+        f"in row {i + 1} {new[i + 1]!r:.60} instead of {old[i + 1]!r:.60}"
     )
 
 
