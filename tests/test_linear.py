@@ -508,13 +508,6 @@ def test_a_linear_program_runs_as_plain_python_and_says_so():
         simulate(scenario, algorithm, T=30, runs=1, workers=1)
 
 
-def test_a_set_may_not_take_the_machines_names():
-    X = Box([-1, -1], [1, 1])
-    X.total = np.zeros(2)
-    with pytest.raises(ValueError, match="'total'"):
-        ConfidenceBall1(X, rng())
-
-
 def test_a_readers_own_set_needs_only_the_oracle():
     class Diamond(Box):
         """The 1-norm ball: a reader's set."""

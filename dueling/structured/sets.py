@@ -91,7 +91,7 @@ class Polytope(Points):
         if super().contains(x):
             return True
         A = np.vstack([self.points.T, np.ones(len(self.points))])
-        found = linprog(np.zeros(len(self.points)), Aeq=A, b_eq=np.append(x, 1.0))
+        found = linprog(np.zeros(len(self.points)), A_eq=A, b_eq=np.append(x, 1.0))
         return found.status == 0
 
 
