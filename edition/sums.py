@@ -33,9 +33,9 @@ def plain_text(data: bytes) -> bytes:
 
 
 def plain_json(data: bytes) -> bytes:
-    """The settings of a JSON object; a list as it is."""
+    """The settings of a JSON object; all of a list."""
     about = json.loads(data)
-    return dump(settings(about)) if isinstance(about, dict) else plain_text(data)
+    return dump(settings(about) if isinstance(about, dict) else about)
 
 
 def plain_notebook(data: bytes) -> bytes:

@@ -26,7 +26,7 @@ from conftest import other_checkout
 
 from dueling import Result, machines, simulate
 from dueling.engine import provenance
-from edition.release import browser, citation, facts, manifest, pdf, rows
+from edition.release import browser, citation, elsewhere, facts, manifest, pdf, rows
 from edition.sphinx import about
 from edition.sums import differing, digest, sum_of, sums
 
@@ -151,6 +151,14 @@ def test_what_provenance_adds_is_no_part_of_a_result():
     assert provenance.settings(provenance.provenance({"seed": 1})) == {"seed": 1}
 
 
+def test_sums_of_ledgers_are_blind_to_the_commit_alone(tmp_path):
+    def known(*words):
+        (tmp_path / "l.json").write_text(json.dumps(words))
+        return sum_of(tmp_path / "l.json")
+
+    assert known("ab" * 20, "holds") == known("cd" * 20, "holds") != known("ab" * 20, "fails")
+
+
 @pytest.mark.parametrize("commit", ["cd" * 20, "cd" * 20 + "-edited", "unknown"])
 def test_sums_of_pages_are_blind_to_the_commit_alone(tmp_path, commit):
     def known(commit, words):
@@ -213,9 +221,9 @@ def put_table(path, table, **about):
     put(path.with_suffix(".json"), json.dumps(about | HERE_AND_NOW))
 
 
-def put_runs(path, values):
-    about = {"seed": 1, "runs": len(values)} | HERE_AND_NOW
-    Result(np.array([2]), {"regret": np.array(values)[:, None]}, about).save(path)
+def put_runs(path, values, seed=1, **more):
+    about = {"seed": seed, "runs": len(values)} | HERE_AND_NOW
+    Result(np.array([2]), {"regret": np.array(values)[:, None], **more}, about).save(path)
 
 
 @pytest.fixture
@@ -231,7 +239,8 @@ def build(tmp_path, monkeypatch):
     put(made / "results/ledgers/game.json", '[{"how": "exact"}]')
     put(made / "html/book/a.html", PAGE.format("holds", 3))
     put(made / "html/figures/a.svg", "<svg/>")
-    put(made / "html/_static/theme.css", "p {}")
+    put(made / "html/data/claims.csv", "id,verdict\n")
+    put(made / "html/_static/theme.html", "<article>A template.</article>")
     monkeypatch.setattr(manifest, "ROOT", tmp_path)
     monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 1", "numpy": "2"})
     manifest.write(tmp_path)
@@ -258,7 +267,7 @@ def edit(path, *pairs):
 
 def test_a_build_where_the_manifest_was_made(build, capsys):
     """Byte for byte, but for provenance; prose aside if asked; on a difference, by how much."""
-    assert report(capsys) == (0, "Compared 14 files, byte for byte.\nNo difference.\n")
+    assert report(capsys) == (0, "Compared 15 files, byte for byte.\nNo difference.\n")
     edit(build / "results/claims.json", ("3.11.7", "3.11.2"), ("ab" * 20, "cd" * 20))
     assert report(capsys)[0] == 0
     edit(build / "html/book/a.html", ("by 3", "by 4"))
@@ -266,9 +275,13 @@ def test_a_build_where_the_manifest_was_made(build, capsys):
     assert "pages: book/a.html differs" in report(capsys, "--only", "pages")[1]
     edit(build / "results/figure-final.csv", ("849.1", "849.2"), ("1776.9", "888.45"))
     status, text = report(capsys, "--only", "results")
-    assert status == 1 and "2 differences:" in text
+    assert status == 1 and "Differences: 2." in text
     assert "median: 1 of 3 rows differ, most by 0.00012 of its value, in row 1 '849.2'" in text
     assert "largest: 1 of 3 rows differ, most by 0.5 of its value, in row 2" in text
+    edit(build / "results/figure-final.csv", ("1337.0", "1470.7"))
+    assert "median: 2 of 3 rows differ, most by 0.1 of its value, in row 3" in report(capsys)[1]
+    edit(build / "html/data/claims.csv", ("id", "name"))
+    assert "pages: data/claims.csv differs" in report(capsys)[1]
 
 
 def test_a_change_of_form_alone_is_told_without_a_number(build, capsys):
@@ -282,7 +295,7 @@ def test_elsewhere_the_report_says_what_was_compared_how(build, capsys, monkeypa
     assert status == 0 and text.startswith("Compared on another libc,\n") and "numpy" not in text
     for part in ("4 tables row by row", "2 stored simulations by settings", "5 other results byte"):
         assert part in text
-    for part in ("1 pages by their words", "1 files of the pages by their names", "No difference."):
+    for part in ("1 pages by their words", "2 files of the pages by their names", "No difference."):
         assert part in text
     assert "pages" not in report(capsys, "--only", "results")[1]
 
@@ -372,6 +385,18 @@ MUTILATIONS = {
         lambda build: put_runs(build / "results/figure/a.npz", [11.0, 12.0, 13.0, 14.0]),
         "stored simulations, mean: 1 of 2 rows differ",
     ),
+    "another seed": (
+        lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2.0, 3.0, 4.0], seed=2),
+        "stored simulations, settings: 1 of 2 rows differ",
+    ),
+    "another array": (
+        lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2, 3, 4], plays=np.ones(4)),
+        "stored simulations, settings: 1 of 2 rows differ",
+    ),
+    "no text at all": (
+        lambda build: (build / "results/claims.csv").write_bytes(b"\xff\xfe\x00"),
+        "claims.csv, its columns are",
+    ),
     "fewer runs": (
         lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2.0, 3.0]),
         "stored simulations, settings: 1 of 2 rows differ",
@@ -432,14 +457,24 @@ def test_elsewhere_a_number_may_not_differ_more(build, capsys, monkeypatch, tabl
     go_elsewhere(monkeypatch)
     edit(build / f"results/{table}.csv", (old, new))
     status, text = report(capsys)
-    assert status == 1 and "1 differences" in text
+    assert status == 1 and "Differences: 1." in text
+
+
+def test_elsewhere_the_runs_of_a_simulation_may_differ(build, capsys, monkeypatch):
+    go_elsewhere(monkeypatch)
+    put_runs(build / "results/figure/a.npz", [0.0, 2.0, 3.0, 4.0])
+    assert report(capsys)[0] == 0
+    stored = elsewhere.simulations(build / "results")[2]
+    assert stored[2:] == ["4", "2.25", repr(float(np.std([0, 2, 3, 4], ddof=1) / 2))]
+    put_runs(build / "results/figure/a.npz", [1.0])
+    assert elsewhere.simulations(build / "results")[2][2:] == ["1", "1.0", "0.0"]
 
 
 def test_elsewhere_pictures_and_the_theme_may_differ(build, capsys, monkeypatch):
     go_elsewhere(monkeypatch)
     edit(build / "html/book/a.html", ("by 3", "by -2.5e-3"), (">c<", ">commit unknown<"))
     put(build / "html/figures/a.svg", "<svg><path/></svg>")
-    (build / "html/_static/theme.css").rename(build / "html/_static/other.css")
+    (build / "html/_static/theme.html").rename(build / "html/_static/other.html")
     assert report(capsys)[0] == 0
 
 
@@ -461,6 +496,7 @@ def test_the_last_bit_of_a_logarithm_seldom_matters(monkeypatch):
 def test_a_standard_deviation_over_the_runs_is_an_error():
     near, row = rows.within(400), {"mean": "10", "standard deviation": "2", "t": "4"}
     assert near("mean", row) == near("standard deviation", row) == pytest.approx(0.6)
+    assert near("t", {"t": "0"}) == 1e-12  # the rest of a sum that should be 0
     assert near("t", row) == 4e-9 and rows.within(0)("mean", row) == 1e-8
     assert near("mean", row | {"standard error": "nan"}) == 1e-8
 
@@ -471,8 +507,13 @@ def test_what_is_no_table_is_read_as_none(tmp_path):
     assert rows.changes([["x"]], []) == ["its columns are not to be read"]
 
 
+EMPTY = (
+    '{"place": {"a": "b"}, "words": {}, "simulations": "", "sums": {"results": {}, "pages": {}}}'
+)
+
+
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "{}", '{"place": {}}', "\x00", '{"sums": 3}', "null"]
+    "text", [EMPTY, "", "{", "[]", "{}", '{"place": {}}', "\x00", '{"sums": 3}', "null"]
 )
 def test_a_manifest_that_is_not_whole_is_refused_in_a_sentence(build, capsys, text):
     put(build.parent / manifest.MANIFEST, text)
@@ -515,10 +556,13 @@ def test_two_trees_of_other_origin_are_equal_in_their_results(build, tmp_path, c
     Result(np.array([2]), runs, about).save(old / "results/figure/a.npz")
     (old / "html/book/a.html").unlink()
     assert report(capsys, "--only", "results", str(old), str(build))[0] == 0
-    assert "html: book/a.html is new" in report(capsys, str(old), str(build))[1]
+    put(old / "results-volatile/seconds.json", "[1]")
+    status, text = report(capsys, str(old), str(build))
+    assert status == 1 and "Differences: 1.\n  html: book/a.html is new\n" in text
     edit(old / "results/claims.csv", ("not reproduced", "open"))
     status, text = report(capsys, "--only", "results", str(old), str(build))
     assert status == 1 and "in row 2 'not reproduced' instead of 'open'" in text
+    assert "results" not in report(capsys, "--only", "pages", str(old), str(build))[1]
 
 
 def test_nothing_is_not_described_and_one_tree_not_compared(tmp_path, monkeypatch, capsys):

@@ -150,7 +150,7 @@ def tell(lines: Differences, how: str) -> int:
     if not lines:
         print("No difference.")
         return 0
-    print(f"{len(lines)} differences:", *(f"  {line}" for line in lines[:40]), sep="\n")
+    print(f"Differences: {len(lines)}.", *(f"  {line}" for line in lines[:40]), sep="\n")
     if len(lines) > 40:
         print(f"  ... and {len(lines) - 40} more")
     return 1
