@@ -15,6 +15,7 @@ import numpy as np
 
 import dueling
 from dueling import Result, simulate
+from dueling.engine.algorithm import Own
 from dueling.engine.provenance import provenance
 from dueling.scenarios import digest
 
@@ -53,7 +54,7 @@ def stored(
     """
     kind = algorithm if isinstance(algorithm, str) else type(algorithm)
     for part in (kind, *(getattr(algorithm, name, None) for name in ("machine", "right"))):
-        if _foreign(part):
+        if isinstance(algorithm, Own) or _foreign(part):
             own = "stored keeps the package's own algorithms and machines only"
             raise ValueError(f"algorithm is {algorithm}; {own}.")
     given = [_known(thing) for thing in (scenario, algorithm)]
