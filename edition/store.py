@@ -50,7 +50,7 @@ def stored(
     So an interrupted notebook continues where it stopped, and a figure is redrawn without any
     simulation. A file is good when scenario, algorithm, what is kept, settings, versions and the
     package's text are the same. The algorithm is known by its name, which says nothing of the text
-    of a reader's own machine: :func:`dueling.simulate` runs those.
+    of a reader's own machine: :func:`~dueling.engine.simulation.simulate` runs those.
     """
     kind = algorithm if isinstance(algorithm, str) else type(algorithm)
     for part in (kind, *(getattr(algorithm, name, None) for name in ("machine", "right"))):

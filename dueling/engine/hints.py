@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: What other packages call an argument of :func:`dueling.simulate`.
+#: What other packages call an argument of :func:`~dueling.engine.simulation.simulate`.
 SYNONYMS = {
     "horizon": "T",
     "n_rounds": "T",

@@ -20,7 +20,7 @@ FORMAT = "dueling result 2"
 
 @dataclass(frozen=True)
 class Result:
-    """What :func:`dueling.simulate` returns.
+    """What :func:`~dueling.engine.simulation.simulate` returns.
 
     Attributes:
         checkpoints: the rounds at which regret was read.
