@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from .baselines import BTMB, IF
 from .engine.algorithm import Algorithm, Single, Uniform
+from .engine.comparison import Comparison, compare
 from .engine.compiled import compilable
 from .engine.results import Result
 from .engine.simulation import simulate
@@ -30,6 +31,7 @@ __all__ = [
     "Algorithm",
     "Bandit",
     "Cardinal",
+    "Comparison",
     "Doubler",
     "Exp3",
     "ExploreThenCommit",
@@ -46,6 +48,7 @@ __all__ = [
     "Utilities",
     "bernoulli",
     "beta",
+    "compare",
     "compilable",
     "deterministic",
     "linear",

@@ -9,6 +9,10 @@ class Game:
     ``play(x, y)`` returns the choice b; b = 1 says that the *right* arm y was chosen. Regret is
     not kept here: every pseudo-regret is a sum over ``plays[b, x, y]``, the number of duels of
     (x, y) that ended with b, and ``history`` keeps those counts at the checkpoints.
+
+    >>> game = Game(scenario("YJ").P, 3, np.array([3]), np.random.default_rng(1))
+    >>> [game.play(0, y) for y in (1, 2, 1)], game.on()
+    ([0, 0, 1], False)
     """
 
     def __init__(self, P, T, checkpoints, rng):
@@ -52,6 +56,10 @@ class Bandit:
     """A cardinal bandit game of T rounds with Bernoulli(mu[x]) rewards.
 
     ``pulls[u, x]`` counts the pulls of x with reward u; ``history`` keeps it at the checkpoints.
+
+    >>> game = Bandit(np.array([0.8, 0.2]), 3, np.array([3]), np.random.default_rng(1))
+    >>> [game.pull(x) for x in (0, 1, 0)], game.pulls.tolist()
+    ([1, 0, 1], [[0, 1], [2, 0]])
     """
 
     def __init__(self, mu, T, checkpoints, rng):

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from . import links
-from .engine import checks
+from .engine import checks, votes
 from .game import Bandit, Game
 
 
@@ -24,18 +24,50 @@ class Preferences:
     (eps[x*, x] + eps[x*, y]) / 2 with eps[x*, x] = P[x, x*] - 1/2. A table with a position bias,
     P + P^T != 1, must be asked for with ``biased=True``. A table without a Condorcet winner has no
     regret, but ``regret="none"`` counts its plays. Without a name, the table's digest is the name.
+    ``names`` are those of the arms.
+
+    **Mind the orientation.** Most papers and packages write W[i, j], the chance that i beats j:
+    the transpose. Handed over as P, it makes the worst arm the best; :meth:`wins` takes it.
+
+    >>> Preferences.wins([[0, 8], [2, 0]], ["tea", "milk"], name="drinks")  # tea won 8 of 10
+    Preferences(drinks: 2 arms, best tea)
     """
 
     regrets: tuple[str, ...] = ("preference",)
 
-    def __init__(self, P, name: str | None = None, biased: bool = False):
+    def __init__(self, P, name: str | None = None, biased: bool = False, names=None):
         self.biased = checks.flag("biased", biased)
         self.P = checks.preferences("P", P, antisymmetric=not self.biased)
         self.K, self.digest, self._tables = len(self.P), digest(self.P), {}
         self.name = str(name or f"preferences/{self.digest[:8]}")
+        self.names = None if names is None else checks.names("names", names, self.K)
+
+    @staticmethod
+    def wins(W, names=None, name: str | None = None) -> "Preferences":
+        """The game of W[i, j], how often i beat j, or the chance of it: the usual orientation.
+
+        A pair that was never played counts as 1/2, and a warning says so.
+        """
+        return Preferences(votes.chances(W), name, names=names)
+
+    @staticmethod
+    def from_votes(log, counts=None, name: str | None = None) -> "Preferences":
+        """The game of a log of votes, with rows (winner, loser) or (a, b, outcome).
+
+        The outcome is the winner's name, or None for a tie, which counts half a win for each.
+        ``counts`` says how often each row occurred. Unplayed pairs are as in :meth:`wins`.
+        """
+        W, names = votes.tally(log, counts)
+        return Preferences(votes.chances(W), name, names=names)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name})"
+        return f"{type(self).__name__}({self.name}: {self.K} arms, {self._best()})"
+
+    def _best(self) -> str:
+        try:
+            return f"best {self.names[self.best] if self.names else self.best}"
+        except ValueError:
+            return "no Condorcet winner"
 
     @property
     def best(self) -> int:
@@ -77,8 +109,8 @@ class Preferences:
         return found
 
     def facts(self) -> dict:
-        """What decides the duels, for the record of a result."""
-        return {"P": self.P}
+        """What decides the duels, and the arms' names, for the record of a result."""
+        return {"P": self.P} | ({"names": self.names} if self.names else {})
 
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""
@@ -96,6 +128,9 @@ class Utilities(Preferences):
     * ``preference``: as in Section 7.
 
     Without a name, the link and a digest of the numbers are the name.
+
+    >>> Utilities([0.8, 0.3], logit, bernoulli, name="noisy")
+    Utilities(noisy: 2 arms, best 0)
     """
 
     regrets = ("average", "choice", "preference")
@@ -169,7 +204,11 @@ def _called(f: Callable, what: str) -> str:
 
 
 class Cardinal:
-    """A cardinal bandit with Bernoulli(mu) rewards and pseudo-regret sum of Delta_x."""
+    """A cardinal bandit with Bernoulli(mu) rewards and pseudo-regret sum of Delta_x.
+
+    >>> Cardinal([0.8, 0.3], name="two")
+    Cardinal(two)
+    """
 
     regrets = ("cardinal",)
 

@@ -247,7 +247,7 @@ def test_checkpoints(rounds, words):
 
 
 def test_realised_needs_utilities():
-    words = r"realised is True; Preferences\(YJ\) has no utilities to draw"
+    words = r"realised is True; Preferences\(YJ.*\) has no utilities to draw"
     refuses(lambda: simulate("YJ", "IF", realised=True), words)
 
 

@@ -760,9 +760,7 @@ def test_an_heir_of_a_machine_of_the_package_is_checked_too():
         def ln(self, t):
             return self.logs[t // 10]
 
-    with pytest.raises(
-        ValueError, match=r"^ln of Short asks for self.logs\[t // 10\]"
-    ):
+    with pytest.raises(ValueError, match=r"^ln of Short asks for self.logs\[t // 10\]"):
         simulate(BANDIT, Single(Short), 1000, 1, workers=1)
 
 

@@ -608,4 +608,3 @@ def test_asking_a_set_changes_nothing_in_it(X):
     after = numbers()
     assert before.keys() == after.keys()
     assert all((before[name] == after[name]).all() for name in before)
-

@@ -2,12 +2,11 @@
 
 With ``blocks`` and ``frozen`` beside it, the only module that knows numba. An object here is any
 plain Python instance whose fields are numbers, NumPy arrays, a generator and other such objects.
-Its fields are laid into a block of
-8-byte words (an array as its address and shape, a generator as the address of NumPy's
-``bitgen_t``, an object as the address of its own block), its methods are compiled against that
-layout, and after the run the numbers are written back, so that compiled and plain runs leave the
-same objects behind. Nothing is reference-counted inside: the Python side owns all memory.
-Assigning an array to a field copies it into the field's own memory; a read-only array stays so.
+Its fields are laid into a block of 8-byte words (an array as its address and shape, a generator as
+the address of NumPy's ``bitgen_t``, an object as the address of its own block), its methods are
+compiled against that layout, and after the run the numbers are written back, so that compiled and
+plain runs leave the same objects behind. Nothing is reference-counted inside: the Python side owns
+all memory. Assigning an array to a field copies it; a read-only array stays so.
 
 A compilation freezes what a text reads from outside (globals, closures, attributes of modules). It
 remembers these values, and a run that finds others compiles anew. Indices are checked in all texts

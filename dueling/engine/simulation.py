@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from multiprocessing.pool import ThreadPool
+from types import FunctionType
 from typing import Any
 from zlib import crc32
 
@@ -17,8 +18,8 @@ from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
-from .. import section7
-from . import checks
+from .. import machines, section7
+from . import checks, hints
 from .algorithm import Algorithm, out_of_bounds
 from .provenance import provenance
 from .results import Result
@@ -26,9 +27,10 @@ from .results import Result
 REHEARSAL = 40  # rounds
 
 
+@hints.known_arguments
 def simulate(
     scenario: Any,
-    algorithm: str | Algorithm,
+    algorithm: str | Algorithm | Callable,
     T: int = 32000,
     runs: int = 400,
     seed: int = 2014,
@@ -53,8 +55,8 @@ def simulate(
 
     Args:
         scenario: a name of :data:`dueling.section7.NAMES`, or a scenario.
-        algorithm: a name of :data:`dueling.section7.ALGORITHMS`, or an algorithm such as
-            ``Sparring(UCB, alpha=1)``.
+        algorithm: a name of :data:`dueling.section7.ALGORITHMS`, an algorithm such as
+            ``Sparring(UCB, alpha=1)``, or a function ``f(game)`` that plays while ``game.on()``.
         T: the horizon.
         runs: how many independent games.
         seed: the root seed.
@@ -69,6 +71,12 @@ def simulate(
             runs go to that cluster. After Ctrl-C no further run begins.
         chunk: runs per task.
         progress: show a progress bar; default only on a terminal.
+
+    >>> result = simulate("arith/linear", "Sparring", T=99, runs=5, compiled=False)
+    >>> result
+    Sparring(UCB, alpha=3) on arith/linear: 5 runs, T = 99, regret 24.1 ± 0.71, ...
+    >>> result.mean().round(2)
+    array([ 0.3 ,  0.57,  1.04,  2.22,  4.46,  8.58, 16.07, 24.08])
     """
     scenario, algorithm = _scenario(scenario), _algorithm(algorithm)
     T, runs = checks.whole("T", T), checks.whole("runs", runs)
@@ -219,6 +227,7 @@ def _threads(play: Callable, tasks: list[range], workers: int) -> Iterator[list]
 def _scenario(given):
     if isinstance(given, str):
         return section7.scenario(given)
+    hints.refuse_array(given)
     needed = ("name", "game", "measure", "is_arm", "regrets")
     if isinstance(given, type) or not all(hasattr(given, name) for name in needed):
         such = "it must be a name or a scenario, such as Utilities([0.8, 0.5])"
@@ -227,8 +236,11 @@ def _scenario(given):
 
 
 def _algorithm(given) -> Algorithm:
+    hints.refuse_machine(given, vars(machines))
     if isinstance(given, str):
         return section7.algorithm(given)
+    if isinstance(given, FunctionType):
+        return Algorithm.of(given)
     if not isinstance(given, Algorithm):
         such = "it must be a name or an algorithm, such as Sparring(UCB, alpha=3)"
         raise ValueError(f"algorithm is {given!r}; {such}.")

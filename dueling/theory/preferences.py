@@ -20,7 +20,11 @@ NOISE = 1e-12
 
 
 def condorcet(P: ArrayLike) -> int | None:
-    """The arm that beats every other with probability above 1/2, or None."""
+    """The arm that beats every other with probability above 1/2, or None.
+
+    >>> condorcet([[0.5, 0.2], [0.8, 0.5]])
+    0
+    """
     P = _square(P)
     beats = (P - 0.5 > NOISE) | np.eye(len(P), dtype=bool)
     winners = np.flatnonzero(beats.all(axis=0))
@@ -33,6 +37,9 @@ def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
     .. math:: G_{xy}=D_x+\Delta(x,y)=P_{x,x^*}-P_{xy}
 
     `star` is x*, the Condorcet winner unless given. Negative entries are machines that prefer y.
+
+    >>> gap_matrix([[0.5, 0.2], [0.8, 0.5]]).tolist()
+    [[0.0, 0.3], [0.0, 0.30000000000000004]]
     """
     P = _square(P)
     G = P[:, [_star(P, star)]] - P
