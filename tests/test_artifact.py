@@ -76,7 +76,8 @@ def test_files_for_hosts_fit_their_schema(schema, file):
 
 def test_what_is_said_to_be_made_can_be_made():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
-    for file in ("README.md", "book/back/reproduce.md", ".github/workflows/ci.yml", "CHANGELOG.md"):
+    pages = ("book/back/reproduce.md", "book/back/artifact.md")
+    for file in ("README.md", *pages, ".github/workflows/ci.yml", "CHANGELOG.md"):
         said = set(re.findall(r"make ([a-z]+)", (ROOT / file).read_text()))
         assert said <= targets | {"sense"}, file
 
@@ -356,6 +357,10 @@ MUTILATIONS = {
     "a row less": (
         lambda build: edit(build / "results/claims.csv", ("2,not reproduced\n", "")),
         "claims.csv, it has 1 rows, expected 2",
+    ),
+    "a cell more": (
+        lambda build: edit(build / "results/claims.csv", ("1,reproduced", "1,reproduced,open")),
+        "claims.csv, : 1 of 2 rows differ, in row 1 'open' instead of ''",
     ),
     "another key": (
         lambda build: edit(build / "results/figures/bound.csv", ("6,", "7,")),

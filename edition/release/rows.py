@@ -87,8 +87,9 @@ def changes(wanted: Table, found: Table, tolerance: Tolerance = exactly) -> list
     if len(wanted) != len(found):
         return [f"it has {len(found) - 1} rows, expected {len(wanted) - 1}"]
     rows = [dict(zip(wanted[0], row)) for row in wanted[1:]]
-    pairs = zip(zip_longest(*wanted, fillvalue=""), zip_longest(*found, fillvalue=""))
-    lines = (change(old, new, rows, tolerance) for old, new in pairs)
+    old, new = (zip_longest(*table, fillvalue="") for table in (wanted, found))
+    pairs = zip_longest(old, new, fillvalue=("",) * len(wanted))
+    lines = (change(*pair, rows, tolerance) for pair in pairs)
     return [line for line in lines if line]
 
 
