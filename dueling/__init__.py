@@ -10,14 +10,7 @@ from .engine.results import Result
 from .engine.simulation import simulate
 from .game import Bandit, Game
 from .links import bernoulli, beta, deterministic, linear, logit, natural
-from .machines import (
-    UCB,
-    Exp3,
-    ExploreThenCommit,
-    SuccessiveElimination,
-    Thompson,
-    TsallisINF,
-)
+from .machines import UCB, Exp3, ExploreThenCommit, SuccessiveElimination, Thompson, TsallisINF
 from .reductions import Doubler, MultiSBM, Sparring
 from .scenarios import Cardinal, Preferences, Utilities
 from .section7 import ALGORITHMS, scenario, yj

@@ -44,18 +44,15 @@ class Preferences:
 
     @staticmethod
     def wins(W, names=None, name: str | None = None) -> "Preferences":
-        """The game of W[i, j], how often i beat j, or the chance of it: the usual orientation.
-
-        A pair that was never played counts as 1/2, and a warning says so.
-        """
+        """The game of W[i, j], how often i beat j or the chance of it; unplayed pairs are draws."""
         return Preferences(votes.chances(W), name, names=names)
 
     @staticmethod
     def from_votes(log, counts=None, name: str | None = None) -> "Preferences":
         """The game of a log of votes, with rows (winner, loser) or (a, b, outcome).
 
-        The outcome is the winner's name, or None for a tie, which counts half a win for each.
-        ``counts`` says how often each row occurred. Unplayed pairs are as in :meth:`wins`.
+        The outcome is the winner's name, or None for a tie, which counts half a win for each;
+        ``counts`` says how often each row occurred, and a warning how many pairs never did.
         """
         W, names = votes.tally(log, counts)
         return Preferences(votes.chances(W), name, names=names)

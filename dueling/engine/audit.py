@@ -20,7 +20,7 @@ def audit(rounds: np.ndarray, arrays: dict, about: dict) -> None:
         _hold(array.shape[:1] == (runs,), f"{name} has shape {array.shape}; there are {runs} runs")
         _hold(array.dtype.kind in "bif", f"{name} is of type {array.dtype}; it must hold numbers")
         _hold(np.isfinite(array).all(), f"{name} has a number that is not finite")
-    for name in set(CURVES) & arrays.keys():
+    for name in (name for name in CURVES if name in arrays):
         _curve(name, arrays[name], len(rounds), about)
     if "plays" in arrays:
         _plays(arrays["plays"], T, about.get("game") or {})

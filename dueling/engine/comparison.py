@@ -168,7 +168,8 @@ class Comparison:
     def _repr_html_(self) -> str:
         head, *rows = [[escape(cell) for cell in row] for row in self._cells()]
         lines = [f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows]
-        return f"<table><tr><th>{'</th><th>'.join(head)}</th></tr>{''.join(lines)}</table>"
+        title = f"<tr><th>{'</th><th>'.join(head)}</th></tr>"
+        return f'<table class="dataframe"><thead>{title}</thead>{"".join(lines)}</table>'
 
     def to_frame(self) -> Any:
         """The table as a pandas table."""

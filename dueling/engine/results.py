@@ -98,11 +98,12 @@ class Result:
         return np.quantile(self.regret, q, axis=0)
 
     def __repr__(self) -> str:
-        title = f"{self.about.get('algorithm', 'an algorithm')} on {self.about.get('scenario')}"
+        about = {"algorithm": "an algorithm", "scenario": "a game", "T": self.checkpoints[-1]}
+        about |= self.about
         runs = f"{self.runs} run{'s' if self.runs > 1 else ''}"
-        T = int(self.about.get("T", self.checkpoints[-1]))
-        early = f" at t = {self.checkpoints[-1]}" if self.checkpoints[-1] != T else ""
-        return f"{title}: {runs}, T = {T}, {self._final()}{early}"
+        early = f" at t = {self.checkpoints[-1]}" if self.checkpoints[-1] != about["T"] else ""
+        title = f"{about['algorithm']} on {about['scenario']}"
+        return f"{title}: {runs}, T = {about['T']}, {self._final()}{early}"
 
     def _final(self) -> str:
         """The regret at the last checkpoint in words."""
