@@ -35,7 +35,7 @@ import numba
 import numpy as np
 from numba import njit, types
 from numba.core import cgutils
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numba.core.typing.templates import AbstractTemplate, AttributeTemplate
 from numba.extending import (
     infer_getattr,
@@ -93,7 +93,7 @@ def _kernel(text: Callable, layouts: tuple) -> tuple[Callable, list]:
 
     try:
         kernel.compile((types.UniTuple(types.int64, len(layouts)),))
-    except NumbaError as error:
+    except (NumbaError, UnsupportedBytecodeError) as error:  # the latter for super() since 3.12
         raise ValueError(
             f"{_title(text, layouts)} cannot be compiled ({_reason(error, layouts)}); "
             "compiled=False runs it as plain Python."
@@ -105,7 +105,7 @@ def _title(text: Callable, layouts: tuple) -> str:
     return f"{text.__name__} over {', '.join(str(layout) for layout in layouts)}"
 
 
-def _reason(error: NumbaError, layouts: tuple) -> str:
+def _reason(error: Exception, layouts: tuple) -> str:
     for layout in (getattr(layout, "item", layout) for layout in layouts):
         for name, f in layout.texts.items():
             if "super" in _names(f.__code__):
