@@ -679,7 +679,7 @@ def test_what_references_point_to_is_kept_for_previews(tiny_book):
 @pytest.mark.built
 def test_the_pdf_has_contents_an_outline_and_no_date(tiny_book, tmp_path):
     if not browser.chromium():
-        pytest.skip("no Chromium: make check installs it where that is possible")
+        pytest.skip(browser.MISSING)
     from pypdf import PdfReader
 
     root = tmp_path / "printed"
