@@ -67,10 +67,7 @@ check: ready
 	$(BIN)/python -m edition.release.again
 
 reproduce: ready
-	@test -e reproduce/manifest.json || \
-	  { echo "There is no reproduce/manifest.json to compare with: see make manifest."; exit 1; }
-	@test ! -e .git || git diff --quiet HEAD || \
-	  { echo "The tree has changes: commit or drop them first."; exit 1; }
+	@$(BIN)/python -m edition.release.manifest --ready
 	rm -rf _build/executed/full _build/results _build/html
 	$(MAKE) book PROFILE=full
 	$(MAKE) compare
