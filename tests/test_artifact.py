@@ -222,8 +222,11 @@ def put_table(path, table, **about):
     put(path.with_suffix(".json"), json.dumps(about | HERE_AND_NOW))
 
 
+PLAYED = {"T": 2, "scenario": "a game", "algorithm": "an algorithm", "regret": "preference"}
+
+
 def put_runs(path, values, seed=1, **more):
-    about = {"seed": seed, "runs": len(values)} | HERE_AND_NOW
+    about = {"seed": seed, "runs": len(values)} | PLAYED | HERE_AND_NOW
     Result(np.array([2]), {"regret": np.array(values)[:, None], **more}, about).save(path)
 
 
@@ -556,7 +559,7 @@ def test_two_trees_of_other_origin_are_equal_in_their_results(build, tmp_path, c
     for path in (old / "results").rglob("*.json"):
         text = path.read_text().replace("3.11.7", "3.11.2").replace('"k"', '"old key"')
         path.write_text(text)
-    about = {"seed": 1, "runs": 4} | ELSEWHERE | VERSIONS
+    about = {"seed": 1, "runs": 4} | PLAYED | ELSEWHERE | VERSIONS
     runs = {"regret": np.array([[1.0], [2.0], [3.0], [4.0]])}
     Result(np.array([2]), runs, about).save(old / "results/figure/a.npz")
     (old / "html/book/a.html").unlink()
