@@ -22,11 +22,6 @@ class Game:
         self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
         self.history = np.zeros((len(checkpoints), 2, self.K, self.K), np.int64)
 
-    @property
-    def arms(self) -> int:
-        """What a machine is built over: the number of arms."""
-        return self.K
-
     def on(self):
         """Whether a round is left."""
         return self.t < self.T
@@ -68,11 +63,6 @@ class Bandit:
         self.pulls = np.zeros((2, self.K), np.int64)
         self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
         self.history = np.zeros((len(checkpoints), 2, self.K), np.int64)
-
-    @property
-    def arms(self) -> int:
-        """What a machine is built over: the number of arms."""
-        return self.K
 
     def on(self):
         """Whether a round is left."""

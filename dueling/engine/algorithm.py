@@ -49,7 +49,7 @@ class Algorithm:
     def new_machine(self, game, other: Callable | None = None):
         """A new machine over the arms of the game, on the run's own generator."""
         given = {} if other else self.parameters
-        machine = (other or self.machine)(game.arms, game.rng, **given)
+        machine = (other or self.machine)(_arms(game), game.rng, **given)
         for operation in OPERATIONS:
             if not callable(getattr(machine, operation, None)):
                 raise ValueError(
@@ -84,7 +84,7 @@ class Algorithm:
         try:
             parts = self.parts(game)
         except (TypeError, AttributeError) as error:
-            arms = f"{game.arms!r}, the scenario's arms"
+            arms = f"{_arms(game)!r}, the scenario's arms"
             raise ValueError(f"algorithm is {self}; it cannot play on {arms} ({error}).") from error
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
         for f in (self.text, *(f for m in machines for f in _methods(m))):
@@ -105,6 +105,11 @@ class Algorithm:
                         f"({kinds.get(name)} at first, {compiled.kind(value)} later); "
                         "set it in __init__ with its lasting type and shape."
                     )
+
+
+def _arms(game) -> Any:
+    """What a machine is built over: the number of arms, or the set of infinitely many."""
+    return game.K if hasattr(game, "K") else game.X
 
 
 OWN = "draw from the rng that a machine is given, or a run cannot be repeated"
@@ -299,5 +304,5 @@ class Uniform(Algorithm):
 
     def parts(self, game) -> tuple:
         """The run's generator; the arms must be numbered."""
-        index(game.arms)
+        index(_arms(game))
         return (Constants(game.rng),)

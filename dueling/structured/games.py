@@ -28,11 +28,6 @@ class LinearRounds:
         self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
         self.history = np.zeros((len(checkpoints), 3))
 
-    @property
-    def arms(self) -> Arms:
-        """What a machine is built over: the set of arms."""
-        return self.X
-
     def on(self):
         """Whether a round is left."""
         return self.t < self.T
