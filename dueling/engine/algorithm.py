@@ -84,7 +84,7 @@ class Algorithm:
         try:
             parts = self.parts(game)
         except (TypeError, AttributeError) as error:
-            arms = f"{_arms(game)!r}, the scenario's arms"
+            arms = f"{'K' if hasattr(game, 'K') else 'X'} = {_arms(game)!r}, the scenario's arms"
             raise ValueError(f"algorithm is {self}; it cannot play on {arms} ({error}).") from error
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
         for f in (self.text, *(f for m in machines for f in _methods(m))):
