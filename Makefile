@@ -1,54 +1,58 @@
-# Two commands matter: `make book` and `make test`. Both set up .venv first, from the lock.
-PYTHON  ?= python3
+# Two commands matter: `make book` and `make test`. Both set up .venv first, from the lock alone.
+VENV    ?= .venv
+# Another interpreter, if one is named, replaces the environment; else the one that it has stays.
+PYTHON  ?= $(if $(wildcard $(VENV)/ready),$(VENV)/bin/python,python3)
 PROFILE ?= full
 # What pytest gets besides its configuration; a file's tests share a worker, and its compilations.
 PYTEST  ?= -n auto --dist loadfile --cov --cov-report=term
 
-BIN    := .venv/bin
-LOCKED := .venv/locked.stamp
-READY  := .venv/ready.stamp
-# Nothing of the user's own Python leaks into .venv.
-export PIP_DISABLE_PIP_VERSION_CHECK = 1
-unexport PYTHONPATH PYTHONHOME
+BIN := $(VENV)/bin
+# Nothing of the user's Python leaks in. Of pip's settings those stay that say how to reach an index.
+REACH := INDEX_URL EXTRA_INDEX_URL FIND_LINKS NO_INDEX CERT CLIENT_CERT PROXY TRUSTED_HOST \
+         TIMEOUT DEFAULT_TIMEOUT RETRIES CACHE_DIR NO_CACHE_DIR CONFIG_FILE
+unexport $(filter-out PYTHON $(REACH:%=PIP_%),\
+  $(filter PYTHON% PIP_% NUMBA_% PYTEST_% RUFF_% COVERAGE_%,$(.VARIABLES)))
 
-.PHONY: help book pdf test check lint bench reproduce compare manifest metadata lock audit clean
+.PHONY: help ready book pdf lab test check lint bench browser wheels reproduce compare manifest \
+        metadata lock audit clean
 
 help:
 	@echo "make book [PROFILE=full|smoke]  run every notebook that changed, render _build/html"
 	@echo "make test                       lint, then the test suite with coverage"
+	@echo "make lab                        open the notebooks in JupyterLab"
 	@echo "make check                      open the built pages in a browser, check the artifact,"
 	@echo "                                simulate a sample of the results again"
 	@echo "make compare [ONLY=results]     compare what is built with the manifest"
 	@echo "make pdf                        the book as one PDF, and pages that link to it"
+	@echo "make browser                    install Chromium, which check and pdf need; as root, Debian"
 	@echo "make reproduce                  run all at full scale again, compare with the manifest"
 	@echo "make manifest                   renew the manifest from a full build, for a release"
 	@echo "make metadata                   CITATION.cff and the like, from pyproject.toml"
 	@echo "make lint                       ruff: rules and format"
 	@echo "make bench                      time the engine"
-	@echo "make lock                       resolve requirements.txt again from pyproject.toml"
+	@echo "make wheels [WHEELS=folder]     collect all that the lock names, for set-up without an index"
+	@echo "make lock [UPGRADE=1]           resolve requirements.txt again from pyproject.toml"
 	@echo "make audit                      known vulnerabilities of the locked packages"
 	@echo "make clean                      remove .venv and everything that was built"
+	@echo
+	@echo "Each of them takes PYTHON=python3.13 (another interpreter), VENV=folder (another place for"
+	@echo "the environment) and WHEELS=folder (set up from there, without an index)."
 
-$(LOCKED): requirements.txt
+ready:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "$(PYTHON) is older than Python 3.11: try make PYTHON=python3.11"; exit 1; }
-	@$(PYTHON) -m venv --clear .venv || \
-	  { echo "$(PYTHON) cannot make a venv; on Debian: apt-get install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.txt
-	$(BIN)/python -m pip check
-	@touch $@
-
-$(READY): $(LOCKED) pyproject.toml
-	PYTHONWARNINGS=ignore $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
-	@touch $@
+	  { echo "$(PYTHON) is not Python 3.11 or newer; name one, as in make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -m edition.install environment $(VENV) $(if $(WHEELS),--wheels $(WHEELS))
 
 RUN    = $(BIN)/python -m edition.run --profile $(PROFILE)
 RENDER = $(BIN)/jupyter-book build . --all -q -W -n --keep-going
 
-book: $(READY)
+book: ready
 	$(RUN) -- sh -c 'rm -rf _build/html && exec $(RENDER)'
 
-pdf: $(READY)
+lab: ready
+	$(BIN)/jupyter lab "--ServerApp.root_dir=$(CURDIR)" $(LAB) book/tour.ipynb
+
+pdf: ready
 	$(BIN)/python -m edition.release.browser
 	$(RUN) -- sh -c 'rm -rf _build/html && BOOK_PDF=1 $(RENDER) && exec $(BIN)/python -m edition.release.pdf'
 
@@ -57,47 +61,50 @@ test: lint
 
 # The tests of a built book; without a browser they say why they are skipped. Then a sample of its
 # results is simulated again on other numbers of workers, bit for bit.
-check: $(READY)
+check: ready
 	-$(BIN)/python -m edition.release.browser
 	$(BIN)/python -m pytest -m built -n 2
 	$(BIN)/python -m edition.release.again
 
-reproduce: $(READY)
-	@test -e reproduce/manifest.json || \
-	  { echo "There is no reproduce/manifest.json to compare with: see make manifest."; exit 1; }
-	@test ! -e .git || git diff --quiet HEAD || \
-	  { echo "The tree has changes: commit or drop them first."; exit 1; }
+reproduce: ready
+	@$(BIN)/python -m edition.release.manifest --ready
 	rm -rf _build/executed/full _build/results _build/html
 	$(MAKE) book PROFILE=full
 	$(MAKE) compare
 
-compare: $(READY)
+compare: ready
 	$(BIN)/python -m edition.release.manifest $(if $(ONLY),--only $(ONLY))
 
-manifest: $(READY)
+manifest: ready
 	$(BIN)/python -m edition.release.manifest --write
 
-metadata: $(READY)
+metadata: ready
 	$(BIN)/python -m edition.release.citation
 
-lint: $(READY)
+lint: ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-bench: $(READY)
-	@$(BIN)/python -m pip install --quiet --no-deps --target .venv/peers \
-	  duelpy==1.0.0 seaborn==0.13.2 || echo "duelpy cannot be installed here: no ratio to it"
-	PYTHONPATH=.venv/peers $(BIN)/python bench/run.py
+bench: ready
+	-$(BIN)/python -m edition.install peers $(VENV)/peers
+	PYTHONPATH=$(VENV)/peers $(BIN)/python bench/run.py
 	$(BIN)/python bench/linear.py
 
-lock: $(READY)
-	$(BIN)/uv pip compile --quiet --upgrade pyproject.toml --all-extras --universal \
+browser: ready
+	$(BIN)/python -m edition.release.browser --install
+
+wheels:
+	@$(MAKE) --no-print-directory ready WHEELS=
+	$(BIN)/python -m edition.install wheels $(or $(WHEELS),wheels)
+
+lock: ready
+	$(BIN)/uv pip compile --quiet $(if $(UPGRADE),--upgrade) pyproject.toml --all-extras --universal \
 	  --python-version 3.11 --generate-hashes --output-file requirements.txt
 
 # Needs the network: the databases of vulnerabilities are not part of a package registry.
-audit: $(READY)
+audit: ready
 	$(BIN)/pip-audit --strict --disable-pip --require-hashes -r requirements.txt
 
 clean:
-	rm -rf .venv _build .pytest_cache .ruff_cache .hypothesis .coverage *.egg-info
+	rm -rf .venv* _build .pytest_cache .ruff_cache .hypothesis .coverage *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

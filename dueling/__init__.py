@@ -4,6 +4,7 @@ from importlib.metadata import version
 
 from .baselines import BTMB, IF
 from .engine.algorithm import Algorithm, Single, Uniform
+from .engine.comparison import Comparison, compare
 from .engine.compiled import compilable
 from .engine.results import Result
 from .engine.simulation import simulate
@@ -15,8 +16,39 @@ from .scenarios import Cardinal, Preferences, Scenario, Utilities
 from .section7 import ALGORITHMS, scenario, yj
 
 __version__ = version("dueling")
-__all__ = ["ALGORITHMS", "BTMB", "IF", "UCB", "Algorithm", "Bandit", "Cardinal", "Doubler", "Exp3"]
-__all__ += ["ExploreThenCommit", "Game", "MultiSBM", "Preferences", "Result", "Scenario", "Single"]
-__all__ += ["Sparring", "SuccessiveElimination", "Thompson", "TsallisINF", "Uniform", "Utilities"]
-__all__ += ["bernoulli", "beta", "compilable", "deterministic", "linear", "logit", "natural"]
-__all__ += ["scenario", "simulate", "yj"]
+__all__ = [
+    "ALGORITHMS",
+    "BTMB",
+    "IF",
+    "UCB",
+    "Algorithm",
+    "Bandit",
+    "Cardinal",
+    "Comparison",
+    "Doubler",
+    "Exp3",
+    "ExploreThenCommit",
+    "Game",
+    "MultiSBM",
+    "Preferences",
+    "Result",
+    "Scenario",
+    "Single",
+    "Sparring",
+    "SuccessiveElimination",
+    "Thompson",
+    "TsallisINF",
+    "Uniform",
+    "Utilities",
+    "bernoulli",
+    "beta",
+    "compare",
+    "compilable",
+    "deterministic",
+    "linear",
+    "logit",
+    "natural",
+    "scenario",
+    "simulate",
+    "yj",
+]

@@ -130,6 +130,9 @@ class IF(Algorithm):
         horizon: the T inside delta; default the game's own.
 
     After the tournament the winner duels itself.
+
+    >>> simulate("YJ", IF(version=1, scale=1), T=99, runs=5, compiled=False)
+    IF1(scale=1) on YJ: 5 runs, T = 99, regret 6.89 ± 0.64, ...
     """
 
     text = staticmethod(interleaved_filter)
@@ -165,6 +168,9 @@ class BTMB(Algorithm):
     The arm of W with the fewest comparisons plays left; only its own count grows. When the arm
     with the lowest mean is dropped, the comparisons that others made with it are dropped too.
     The last arm duels itself.
+
+    >>> simulate("YJ", BTMB(scale=1), T=99, runs=5, compiled=False)
+    BTMB(scale=1) on YJ: 5 runs, T = 99, regret 6.07 ± 0.056, ...
     """
 
     text = staticmethod(beat_the_mean)

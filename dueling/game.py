@@ -34,6 +34,10 @@ class Game(Rounds):
     ``play(x, y)`` returns the choice b; b = 1 says that the *right* arm y was chosen.
     ``plays[b, x, y]`` is the number of duels of (x, y) that ended with b, ``order[x]`` the
     scenario's own number of arm x.
+
+    >>> game = Game(scenario("YJ").P, 3, np.array([3]), np.random.default_rng(1))
+    >>> [game.play(0, y) for y in (1, 2, 1)], game.on()
+    ([0, 0, 1], False)
     """
 
     def __init__(self, P, T, checkpoints, rng, order=None):
@@ -63,6 +67,10 @@ class Bandit(Rounds):
     """A cardinal bandit game of T rounds with Bernoulli(mu[x]) rewards.
 
     ``pulls[u, x]`` is the number of pulls of x with reward u; ``order`` is as in a game.
+
+    >>> game = Bandit(np.array([0.8, 0.2]), 3, np.array([3]), np.random.default_rng(1))
+    >>> [game.pull(x) for x in (0, 1, 0)], game.pulls.tolist()
+    ([1, 0, 1], [[0, 1], [2, 0]])
     """
 
     def __init__(self, mu, T, checkpoints, rng, order=None):

@@ -14,6 +14,7 @@ import numpy as np
 
 from .engine import checks
 from .engine.compiled import compilable
+from .engine.hints import in_a_game
 
 #: ln t for t = 1..2^15 - 1, sooner read than computed and with the same bits.
 LN = np.array([-inf, *map(log, range(1, 2**15))])
@@ -38,8 +39,12 @@ class UCB:
     where t is the machine's own clock. An arm without a pull has index infinity (the printed
     formula reads 0/0 there). Ties go to a uniformly random arm, or to the first one with
     ``ties="first"``. The paper proves its lemmas for alpha > 0; Auer's UCB1 is alpha = 2.
+
+    >>> simulate("YJ", Sparring(UCB, alpha=1), T=99, runs=5, compiled=False)
+    Sparring(UCB, alpha=1) on YJ: 5 runs, T = 99, regret 5.36 ± 0.12, ...
     """
 
+    @in_a_game
     def __init__(self, K, rng, alpha=3.0, ties="random"):
         self.K, self.rng, self.logs = K, rng, LN
         self.alpha = checks.alpha("alpha", alpha)
@@ -95,8 +100,12 @@ class Thompson:
     """Thompson sampling with a uniform prior: plays the arm of largest draw from its posterior.
 
     A reward u in [0, 1] adds u to the successes and 1 - u to the failures of its arm.
+
+    >>> simulate("YJ", Sparring(Thompson), T=99, runs=5, compiled=False)
+    Sparring(Thompson) on YJ: 5 runs, T = 99, regret 5.24 ± 0.096, ...
     """
 
+    @in_a_game
     def __init__(self, K, rng):
         self.K, self.rng = K, rng
         self.wins, self.losses = np.ones(K), np.ones(K)
@@ -129,6 +138,7 @@ class Adversarial:
     ``weigh``, which sets p from the losses, up to a factor.
     """
 
+    @in_a_game
     def __init__(self, K, rng):
         self.K, self.rng = K, rng
         self.loss, self.p = np.zeros(K), np.ones(K) / K
@@ -163,6 +173,9 @@ class Exp3(Adversarial):
     :math:`\hat L_x` sums loss / probability over the rounds in which x was drawn. Its pseudo-regret
     against any adversary is at most :math:`2\sqrt{T K \ln K}` (Bubeck and Cesa-Bianchi 2012,
     Theorem 3.1).
+
+    >>> simulate("YJ", Sparring(Exp3), T=99, runs=5, compiled=False)
+    Sparring(Exp3) on YJ: 5 runs, T = 99, regret 5.87 ± 0.2, ...
     """
 
     def weigh(self):
@@ -177,6 +190,9 @@ class TsallisINF(Adversarial):
 
     Arm x is drawn with probability :math:`p_x = 4 (\eta_t (\hat L_x - z))^{-2}`, where z makes the
     sum 1 and :math:`\hat L_x` sums loss / probability over the rounds in which x was drawn.
+
+    >>> simulate("YJ", Sparring(TsallisINF), T=99, runs=5, compiled=False)
+    Sparring(TsallisINF) on YJ: 5 runs, T = 99, regret 6.11 ± 0.2, ...
     """
 
     def weigh(self):
@@ -200,8 +216,12 @@ class SuccessiveElimination:
 
     After r full sweeps an arm leaves when its mean plus :math:`\sqrt{\ln(2 K T^2) / (2 r)}` is
     below the best mean minus the same radius; T is ``horizon``.
+
+    >>> simulate("YJ", Doubler(SuccessiveElimination, horizon=99), T=99, runs=5, compiled=False)
+    Doubler(SuccessiveElimination, horizon=99) on YJ: 5 runs, T = 99, regret 6.05 ± 0.17, ...
     """
 
+    @in_a_game
     def __init__(self, K, rng, horizon):
         self.K, self.rng = K, rng
         self.horizon = checks.whole("horizon", horizon)
@@ -244,8 +264,12 @@ class ExploreThenCommit:
     """Explore-Then-Commit: ``rounds`` sweeps over the arms, then the best mean for ever.
 
     The sweep starts at arm ``first``; the commitment's ties go to a random arm.
+
+    >>> simulate("YJ", MultiSBM(ExploreThenCommit, rounds=3), T=99, runs=5, compiled=False)
+    MultiSBM(ExploreThenCommit, rounds=3) on YJ: 5 runs, T = 99, regret 6.06 ± 0.26, ...
     """
 
+    @in_a_game
     def __init__(self, K, rng, rounds, first=0):
         self.K, self.rng = K, rng
         self.rounds = checks.whole("rounds", rounds)

@@ -92,7 +92,11 @@ class Multiset:
 
 
 class Doubler(Algorithm):
-    """Doubler over ``machine(K, rng, **parameters)``."""
+    """Doubler over ``machine(K, rng, **parameters)``.
+
+    >>> simulate("arith/linear", Doubler(UCB, alpha=1), T=99, runs=5, compiled=False)
+    Doubler(UCB, alpha=1) on arith/linear: 5 runs, T = 99, regret 26.2 ± 1.1, ...
+    """
 
     text = staticmethod(doubler)
 
@@ -105,7 +109,11 @@ class Doubler(Algorithm):
 
 
 class MultiSBM(Algorithm):
-    """MultiSBM over ``machine(K, rng, **parameters)``."""
+    """MultiSBM over ``machine(K, rng, **parameters)``.
+
+    >>> simulate("arith/linear", MultiSBM(Thompson), T=99, runs=5, compiled=False)
+    MultiSBM(Thompson) on arith/linear: 5 runs, T = 99, regret 24.3 ± 1.5, ...
+    """
 
     text = staticmethod(multisbm)
 
@@ -121,6 +129,9 @@ class Sparring(Algorithm):
     """Sparring over two copies of ``machine(K, rng, **parameters)``, or with its own right machine.
 
     ``right(K, rng)`` makes the right machine where it differs; the parameters are the left one's.
+
+    >>> simulate("arith/linear", Sparring(UCB, right=Thompson), T=99, runs=5, compiled=False)
+    Sparring(UCB, Thompson) on arith/linear: 5 runs, T = 99, regret 21.1 ± 1.1, ...
     """
 
     text = staticmethod(sparring)

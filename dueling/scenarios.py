@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from . import links
-from .engine import checks
+from .engine import checks, votes
 from .game import Bandit, Game, Rounds
 from .theory.preferences import condorcet, fair
 
@@ -27,6 +27,13 @@ class Scenario:
     A scenario is a value, which all threads share: what is set is never set again, and its arrays
     are read-only. ``name`` chooses the random numbers of the runs, ``digest`` tells apart what has
     the same name, and ``regrets`` names the regrets, the default first.
+
+    >>> class Wins(Preferences):  # a reader's own: how often the right arm won, and no regret
+    ...     def measure(self, game, regret=None):
+    ...         return {"wins": game.plays[1].sum()}
+    >>> game = Wins([[0.5, 0.2], [0.8, 0.5]])
+    >>> simulate(game, Uniform(), T=99, runs=3, compiled=False).arrays
+    {'wins': array([54, 40, 52])}
     """
 
     regrets: tuple[str, ...] = ()
@@ -83,15 +90,49 @@ class Preferences(Scenario):
     (eps[x*, x] + eps[x*, y]) / 2 with eps[x*, x] = P[x, x*] - 1/2. A table with a position bias,
     P + P^T != 1, must be asked for with ``biased=True``. A table without a Condorcet winner has no
     regret, but ``regret="none"`` counts its plays. Without a name, the table's digest is the name.
+    ``names`` are those of the arms.
+
+    **Mind the orientation.** Most papers and packages write W[i, j], the chance that i beats j:
+    the transpose. Handed over as P, it makes the worst arm the best; :meth:`wins` takes it.
+
+    >>> Preferences.wins([[0, 8], [2, 0]], ["tea", "milk"], name="drinks")  # tea won 8 of 10
+    Preferences(drinks: 2 arms, best tea)
     """
 
     regrets = ("preference",)
 
-    def __init__(self, P, name: str | None = None, biased: bool = False):
+    names: tuple[str, ...] | None = None
+
+    def __init__(self, P, name: str | None = None, biased: bool = False, names=None):
         antisymmetric = not checks.flag("biased", biased)
         self.P, self._tables = checks.preferences("P", P, antisymmetric), {}
         self.K = _few("P", self.P)
+        self.names = None if names is None else checks.names("names", names, self.K)
         super().__init__(name, "preferences", self.P)
+
+    @staticmethod
+    def wins(W, names=None, name: str | None = None) -> "Preferences":
+        """The game of W[i, j], how often i beat j or the chance of it; unplayed pairs are draws."""
+        return Preferences(votes.chances(W), name, names=names)
+
+    @staticmethod
+    def from_votes(log, counts=None, name: str | None = None) -> "Preferences":
+        """The game of a log of votes, with rows (winner, loser) or (a, b, outcome).
+
+        The outcome is the winner's name, or None for a tie, which counts half a win for each;
+        ``counts`` says how often each row occurred, and a warning how many pairs never did.
+        """
+        W, names = votes.tally(log, counts)
+        return Preferences(votes.chances(W), name, names=names)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name}: {self.K} arms, {self._best()})"
+
+    def _best(self) -> str:
+        try:
+            return f"best {self.names[self.best] if self.names else self.best}"
+        except ValueError:
+            return "no Condorcet winner"
 
     @property
     def best(self) -> int:
@@ -133,8 +174,8 @@ class Preferences(Scenario):
         return measured
 
     def facts(self) -> dict:
-        """The table of duels."""
-        return {"P": self.P}
+        """What decides the duels, and the arms' names, for the record of a result."""
+        return {"P": self.P} | ({"names": self.names} if self.names else {})
 
 
 class Utilities(Preferences):
@@ -148,6 +189,9 @@ class Utilities(Preferences):
     * ``preference``: as in Section 7.
 
     Without a name, the link and a digest of the numbers are the name.
+
+    >>> Utilities([0.8, 0.3], logit, bernoulli, name="noisy")
+    Utilities(noisy: 2 arms, best 0)
     """
 
     regrets = ("average", "choice", "preference")
@@ -219,7 +263,11 @@ class Utilities(Preferences):
 
 
 class Cardinal(Scenario):
-    """A cardinal bandit with Bernoulli(mu) rewards and pseudo-regret sum of Delta_x."""
+    """A cardinal bandit with Bernoulli(mu) rewards and pseudo-regret sum of Delta_x.
+
+    >>> Cardinal([0.8, 0.3], name="two")
+    Cardinal(two)
+    """
 
     regrets = ("cardinal",)
 

@@ -49,7 +49,11 @@ ALGORITHMS = {
 
 
 def yj(repair: str = "upper", name: str = "YJ") -> Preferences:
-    """The scenario YJ with its table made antisymmetric by the named repair."""
+    """The scenario YJ with its table made antisymmetric by the named repair.
+
+    >>> float(yj("average").P[1, 3]), float(yj("upper").P[1, 3])
+    (0.45, 0.44)
+    """
     eps = YJ_REPAIRS[checks.one_of("repair", repair, YJ_REPAIRS)](YJ_PRINTED)
     return Preferences(0.5 - eps, name)  # P[x, y]: the right arm y beats x
 
@@ -59,7 +63,11 @@ NAMES = (*(f"{u}/{link}" for link in LINKS for u in UTILITIES), "YJ")
 
 
 def scenario(name: str) -> Preferences:
-    """The scenario of this name: one of the 15 ``utilities/link`` pairs, or ``YJ``."""
+    """The scenario of this name: one of the 15 ``utilities/link`` pairs, or ``YJ``.
+
+    >>> scenario("arith/linear").mu
+    array([0.8  , 0.7  , 0.575, 0.45 , 0.325, 0.2  ])
+    """
     checks.one_of("scenario", name, NAMES)
     if name == "YJ":
         return yj()
@@ -68,5 +76,9 @@ def scenario(name: str) -> Preferences:
 
 
 def algorithm(name: str) -> Algorithm:
-    """The algorithm of this name, one of :data:`ALGORITHMS`."""
+    """The algorithm of this name, one of :data:`ALGORITHMS`.
+
+    >>> algorithm("Sparring"), list(ALGORITHMS)
+    (Sparring(UCB, alpha=3), ['Sparring', 'MultiSBM', 'Doubler', 'IF', 'BTMB'])
+    """
     return ALGORITHMS[checks.one_of("algorithm", name, ALGORITHMS)]

@@ -15,6 +15,7 @@ import numpy as np
 
 import dueling
 from dueling import Result, simulate
+from dueling.engine.algorithm import Own
 from dueling.engine.provenance import provenance
 from dueling.scenarios import digest
 
@@ -49,13 +50,13 @@ def stored(
     So an interrupted notebook continues where it stopped, and a figure is redrawn without any
     simulation. A file is good when scenario, algorithm, what is kept, settings, versions and the
     package's text are the same. The algorithm is known by its name, which says nothing of the text
-    of a reader's own machine: :func:`dueling.simulate` runs those.
+    of a reader's own machine: :func:`~dueling.engine.simulation.simulate` runs those.
     """
     if Path(folder).is_absolute() or ".." in Path(folder).parts:
         raise ValueError(f"folder is {folder!r}; it must stay inside the folder of results.")
     kind = algorithm if isinstance(algorithm, str) else type(algorithm)
     for part in (kind, *(getattr(algorithm, name, None) for name in ("machine", "right"))):
-        if _foreign(part):
+        if isinstance(algorithm, Own) or _foreign(part):
             own = "stored keeps the package's own algorithms and machines only"
             raise ValueError(f"algorithm is {algorithm}; {own}.")
     given = [_known(thing) for thing in (scenario, algorithm)]

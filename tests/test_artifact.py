@@ -24,9 +24,11 @@ import yaml
 from bs4 import BeautifulSoup
 from conftest import other_checkout
 
-from edition.release import browser, citation, facts, manifest, pdf
+from dueling import Result, machines, simulate
+from dueling.engine import provenance
+from edition.release import browser, citation, elsewhere, facts, manifest, pdf, rows
 from edition.sphinx import about
-from edition.sums import digest, sum_of, sums
+from edition.sums import differing, digest, sum_of, sums
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "_build" / "html"
@@ -74,7 +76,8 @@ def test_files_for_hosts_fit_their_schema(schema, file):
 
 def test_what_is_said_to_be_made_can_be_made():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.M))
-    for file in ("README.md", "book/back/reproduce.md", ".github/workflows/ci.yml", "CHANGELOG.md"):
+    pages = ("book/back/reproduce.md", "book/back/artifact.md")
+    for file in ("README.md", *pages, ".github/workflows/ci.yml", "CHANGELOG.md"):
         said = set(re.findall(r"make ([a-z]+)", (ROOT / file).read_text()))
         assert said <= targets | {"sense"}, file
 
@@ -116,89 +119,458 @@ def test_an_archive_inside_another_checkout_knows_its_own_commit(tmp_path):
     assert facts.commit(inner) == "cd" * 20
 
 
-# --- comparing
+# --- comparing: what belongs to a result
 
 
-def npz(path, commit, value):
-    told = np.array(json.dumps({"commit": commit, "seed": 1}))
-    with path.open("wb") as file:
-        np.savez_compressed(file, about=told, regret=np.array([value]))
+HERE_AND_NOW = {"python": "3.11.7", "commit": "ab" * 20, "machine": "Linux-x86_64", "key": "k"}
+ELSEWHERE = {"python": "3.11.2", "commit": "unknown", "machine": "Darwin-arm64", "key": "other"}
+VERSIONS = {"versions": {"dueling": "0.3.0"}, "format": "dueling result 3"}
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [("t.json", '{{"commit": "{}", "seed": {}}}'), ("p.html", "<p>commit {} seed {}</p>")],
-)
-def test_sums_are_blind_to_the_commit_alone(tmp_path, name, text):
-    file, found = tmp_path / name, []
-    for commit, seed in [("ab" * 20, 1), ("cd" * 20 + "-edited", 1), ("ab" * 20, 2)]:
-        file.write_text(text.format(commit, seed))
-        found.append(sum_of(file))
-    assert found[0] == found[1] != found[2]
+def told(path, about, value):
+    """A result of either form, with its provenance."""
+    if path.suffix == ".npz":
+        with path.open("wb") as file:
+            np.savez_compressed(file, about=np.array(json.dumps(about)), regret=np.array([value]))
+    else:
+        path.write_text(json.dumps(about | {"value": value}))
 
 
-def test_sums_of_arrays_are_blind_to_the_commit_alone(tmp_path):
-    file, found = tmp_path / "r.npz", []
-    for commit, value in [("ab" * 20, 1.0), ("cd" * 20, 1.0), ("ab" * 20, 2.0)]:
-        npz(file, commit, value)
-        found.append(sum_of(file))
-    assert found[0] == found[1] != found[2]
+@pytest.mark.parametrize("name", ["t.json", "r.npz"])
+def test_sums_of_results_are_blind_to_where_they_were_made(tmp_path, name):
+    def known(about, value=1.0):
+        told(tmp_path / name, about, value)
+        return sum_of(tmp_path / name)
+
+    first = known({"seed": 1} | HERE_AND_NOW)
+    assert first == known({"seed": 1} | ELSEWHERE | VERSIONS) == known({"seed": 1})
+    others = [known({"seed": 2} | HERE_AND_NOW), known({"seed": 1} | HERE_AND_NOW, 2.0)]
+    assert first not in others
+
+
+def test_what_provenance_adds_is_no_part_of_a_result():
+    assert provenance.settings(provenance.provenance({"seed": 1})) == {"seed": 1}
+
+
+def test_sums_of_ledgers_are_blind_to_the_commit_alone(tmp_path):
+    def known(*words):
+        (tmp_path / "l.json").write_text(json.dumps(words))
+        return sum_of(tmp_path / "l.json")
+
+    assert known("ab" * 20, "holds") == known("cd" * 20, "holds") != known("ab" * 20, "fails")
+
+
+@pytest.mark.parametrize("commit", ["cd" * 20, "cd" * 20 + "-edited", "unknown"])
+def test_sums_of_pages_are_blind_to_the_commit_alone(tmp_path, commit):
+    def known(commit, words):
+        (tmp_path / "p.html").write_text(f"<p>Version 1, commit {commit}. {words}</p>")
+        return sum_of(tmp_path / "p.html")
+
+    first = known("ab" * 20, "It holds.")
+    assert known(commit, "It holds.") == first != known(commit, "It fails.")
+    assert known(commit, "unknown") != known(commit, "known")
+
+
+def test_sums_of_notebooks_are_blind_to_the_record_of_their_execution(tmp_path):
+    def known(fingerprint, source):
+        cells = [{"cell_type": "code", "source": source}]
+        notebook = {"cells": cells, "metadata": {"executed": {"fingerprint": fingerprint}}}
+        (tmp_path / "n.ipynb").write_text(json.dumps(notebook))
+        return sum_of(tmp_path / "n.ipynb")
+
+    assert known("a", "1 + 1") == known("b", "1 + 1") != known("a", "1 + 2")
+
+
+@pytest.mark.parametrize("name", ["t.json", "r.npz", "n.ipynb"])
+def test_a_damaged_file_has_a_sum_of_its_own(tmp_path, name):
+    told(tmp_path / name, {"seed": 1}, 1.0)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2])
+    assert sum_of(tmp_path / name) == digest(whole[: len(whole) // 2])
 
 
 def test_differences_are_named():
-    found = manifest.differing({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "9", "d": "4"}, "x")
-    assert found == ["x: c is missing", "x: d is new", "x: b differs"]
+    found = differing({"a": "1", "b": "2", "c": "3"}, {"a": "1", "b": "9", "d": "4"})
+    assert found == ["c is missing", "d is new", "b differs"]
 
 
-def table(build, values, runs=None):
-    """The columns of a build with one table of two numbers."""
-    file = build / "results" / "t.csv"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("name,x\na," + values.replace(",", "\nb,") + "\n")
-    file.with_suffix(".json").write_text(json.dumps({"runs": runs} if runs else {}))
-    return manifest.tables(build)
+# --- comparing: a build with the manifest
+
+FINAL = [
+    ["scenario", "algorithm", "mean", "standard error", "median", "largest"],
+    ["1good", "Sparring", "885.6", "19.4", "849.1", "6666.3"],
+    ["1good", "MultiSBM", "1469.9", "4.7", "1461.7", "1776.9"],
+    ["arith", "Sparring", "1339.8", "4.5", "1337.0", "1600.5"],
+]
+BOUND = [
+    ["T", "simulated", "sharp", "error"],
+    ["2", "0.97", "1.2", "0.02"],
+    ["6", "2.9", "3.6", "0.06"],
+]
+VERDICTS = [["scenario", "R1", "R2"], ["1good", "holds", "fails"], ["arith", "holds", "open"]]
+CLAIMS = [["id", "verdict"], ["1", "reproduced"], ["2", "not reproduced"]]
+PAGE = '<article><h1>A</h1><p>It {} by {}.</p><section class="page-about">c</section></article>'
+
+
+def put(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def put_table(path, table, **about):
+    put(path, "".join(",".join(row) + "\n" for row in table))
+    put(path.with_suffix(".json"), json.dumps(about | HERE_AND_NOW))
+
+
+PLAYED = {"T": 2, "scenario": "a game", "algorithm": "an algorithm", "regret": "preference"}
+
+
+def put_runs(path, values, seed=1, **more):
+    about = {"seed": seed, "runs": len(values)} | PLAYED | HERE_AND_NOW
+    Result(np.array([2]), {"regret": np.array(values)[:, None], **more}, about).save(path)
+
+
+@pytest.fixture
+def build(tmp_path, monkeypatch):
+    """A small build in the shape of the book's, with its manifest."""
+    made = tmp_path / "_build"
+    put_table(made / "results/figure-final.csv", FINAL, runs=400)
+    put_table(made / "results/figures/bound.csv", BOUND, runs=100)
+    put_table(made / "results/figure-verdicts.csv", VERDICTS, runs=400)
+    put_table(made / "results/claims.csv", CLAIMS)
+    put_runs(made / "results/figure/a.npz", [1.0, 2.0, 3.0, 4.0])
+    put_runs(made / "results/choices/b.npz", [5.0, 6.0, 7.0, 9.0])
+    put(made / "results/ledgers/game.json", '[{"how": "exact"}]')
+    put(made / "html/book/a.html", PAGE.format("holds", 3))
+    put(made / "html/figures/a.svg", "<svg/>")
+    put(made / "html/data/claims.csv", "id,verdict\n")
+    put(made / "html/_static/theme.html", "<article>A template.</article>")
+    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 1", "numpy": "2"})
+    manifest.write(tmp_path)
+    return made
+
+
+def go_elsewhere(monkeypatch):
+    monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 2", "numpy": "2"})
+
+
+def report(capsys, *words):
+    """The exit status of the comparison, and what it says."""
+    capsys.readouterr()
+    return manifest.main([*words]), capsys.readouterr().out
+
+
+def edit(path, *pairs):
+    text = path.read_text(encoding="utf-8")
+    for old, new in pairs:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_a_build_where_the_manifest_was_made(build, capsys):
+    """Byte for byte, but for provenance; prose aside if asked; on a difference, by how much."""
+    assert report(capsys) == (0, "Compared 15 files, byte for byte.\nNo difference.\n")
+    edit(build / "results/claims.json", ("3.11.7", "3.11.2"), ("ab" * 20, "cd" * 20))
+    assert report(capsys)[0] == 0
+    edit(build / "html/book/a.html", ("by 3", "by 4"))
+    assert report(capsys, "--only", "results")[0] == 0
+    assert "pages: book/a.html differs" in report(capsys, "--only", "pages")[1]
+    edit(build / "results/figure-final.csv", ("849.1", "849.2"), ("1776.9", "888.45"))
+    status, text = report(capsys, "--only", "results")
+    assert status == 1 and "Differences: 2." in text
+    assert "median: 1 of 3 rows differ, most by 0.00012 of its value, in row 1 '849.2'" in text
+    assert "largest: 1 of 3 rows differ, most by 0.5 of its value, in row 2" in text
+    edit(build / "results/figure-final.csv", ("1337.0", "1470.7"))
+    assert "median: 2 of 3 rows differ, most by 0.1 of its value, in row 3" in report(capsys)[1]
+    edit(build / "html/data/claims.csv", ("id", "name"))
+    assert "pages: data/claims.csv differs" in report(capsys)[1]
+
+
+def test_a_change_of_form_alone_is_told_without_a_number(build, capsys):
+    edit(build / "results/figure-final.csv", ("849.1", "849.10"))
+    assert "results: figure-final.csv differs" in report(capsys)[1]
+
+
+def test_elsewhere_the_report_says_what_was_compared_how(build, capsys, monkeypatch):
+    go_elsewhere(monkeypatch)
+    status, text = report(capsys)
+    assert status == 0 and text.startswith("Compared on another libc,\n") and "numpy" not in text
+    for part in ("4 tables row by row", "2 stored simulations by settings", "5 other results byte"):
+        assert part in text
+    for part in ("1 pages by their words", "2 files of the pages by their names", "No difference."):
+        assert part in text
+    assert "pages" not in report(capsys, "--only", "results")[1]
+
+
+def rewrite(change):
+    """A mutilation of every table, its head aside."""
+
+    def mutilate(build):
+        for path in (build / "results").rglob("*.csv"):
+            head, *lines = rows.read(path)
+            put(path, "".join(",".join(row) + "\n" for row in [head, *change(head, lines)]))
+
+    return mutilate
+
+
+def reverse(head, lines):
+    def numeric(column):
+        return all(rows.number(cell) is not None for cell in column)
+
+    return zip(*(column[::-1] if numeric(column) else column for column in zip(*lines)))
+
+
+def swap(head, lines):
+    other = {"holds": "fails", "fails": "holds"}
+    other |= {"reproduced": "not reproduced", "not reproduced": "reproduced"}
+    return [[other.get(cell, cell) for cell in row] for row in lines]
+
+
+def raise_least(head, lines):
+    if "mean" in head:
+        at = head.index("mean")
+        least, most = (f([row[at] for row in lines], key=float) for f in (min, max))
+        lines = [[most if cell == least else cell for cell in row] for row in lines]
+    return lines
+
+
+MUTILATIONS = {
+    "numeric columns reversed": (rewrite(reverse), "figure-final.csv, mean: 2 of 3 rows differ"),
+    "the least mean replaced by the largest": (
+        rewrite(raise_least),
+        "figure-final.csv, mean: 1 of 3 rows differ, most by 0.66 of its value, in row 1",
+    ),
+    "verdicts swapped": (
+        rewrite(swap),
+        "figure-verdicts.csv, R1: 2 of 2 rows differ, in row 1 'fails' instead of 'holds'",
+    ),
+    "ledger swapped": (rewrite(swap), "claims.csv, verdict: 2 of 2 rows differ, in row 1"),
+    "no page": (lambda build: shutil.rmtree(build / "html"), "pages: book/a.html is missing"),
+    "no folder": (
+        lambda build: shutil.rmtree(build / "results/choices"),
+        "results: choices/b.npz is missing",
+    ),
+    "no table": (
+        lambda build: (build / "results/claims.csv").unlink(),
+        "results: claims.csv is missing",
+    ),
+    "a new file": (lambda build: put(build / "results/x.csv", "x\n"), "results: x.csv is new"),
+    "a row less": (
+        lambda build: edit(build / "results/claims.csv", ("2,not reproduced\n", "")),
+        "claims.csv, it has 1 rows, expected 2",
+    ),
+    "a cell more": (
+        lambda build: edit(build / "results/claims.csv", ("1,reproduced", "1,reproduced,open")),
+        "claims.csv, : 1 of 2 rows differ, in row 1 'open' instead of ''",
+    ),
+    "another key": (
+        lambda build: edit(build / "results/figures/bound.csv", ("6,", "7,")),
+        "figures/bound.csv, T: 1 of 2 rows differ",
+    ),
+    "another head": (
+        lambda build: edit(build / "results/figures/bound.csv", ("sharp", "blunt")),
+        "figures/bound.csv, its columns are T, simulated, blunt, error",
+    ),
+    "what no simulation made": (
+        lambda build: edit(build / "results/figures/bound.csv", ("3.6", "3.6001")),
+        "figures/bound.csv, sharp: 1 of 2 rows differ",
+    ),
+    "one run's number": (
+        lambda build: edit(build / "results/figure-final.csv", ("1776.9", "1777.9")),
+        "figure-final.csv, largest: 1 of 3 rows differ",
+    ),
+    "settings": (
+        lambda build: edit(build / "results/figure-final.json", ("400", "4")),
+        "results: figure-final.json differs",
+    ),
+    "a word of a ledger": (
+        lambda build: edit(build / "results/ledgers/game.json", ("exact", "measured")),
+        "results: ledgers/game.json differs",
+    ),
+    "a stored simulation": (
+        lambda build: put_runs(build / "results/figure/a.npz", [11.0, 12.0, 13.0, 14.0]),
+        "stored simulations, mean: 1 of 2 rows differ",
+    ),
+    "another seed": (
+        lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2.0, 3.0, 4.0], seed=2),
+        "stored simulations, settings: 1 of 2 rows differ",
+    ),
+    "another array": (
+        lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2, 3, 4], plays=np.ones(4)),
+        "stored simulations, settings: 1 of 2 rows differ",
+    ),
+    "no text at all": (
+        lambda build: (build / "results/claims.csv").write_bytes(b"\xff\xfe\x00"),
+        "claims.csv, its columns are",
+    ),
+    "fewer runs": (
+        lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2.0, 3.0]),
+        "stored simulations, settings: 1 of 2 rows differ",
+    ),
+    "half a stored simulation": (
+        lambda build: put(build / "results/figure/a.npz", "half"),
+        "stored simulations, settings: 1 of 2 rows differ",
+    ),
+    "a word of a page": (
+        lambda build: edit(build / "html/book/a.html", ("holds", "fails")),
+        "pages: book/a.html differs",
+    ),
+    "an empty page": (
+        lambda build: put(build / "html/book/a.html", ""),
+        "pages: book/a.html differs",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MUTILATIONS)
+def test_elsewhere_a_mutilation_is_found(build, capsys, monkeypatch, name):
+    mutilate, line = MUTILATIONS[name]
+    go_elsewhere(monkeypatch)
+    mutilate(build)
+    status, text = report(capsys)
+    assert status == 1 and line in text and "No difference" not in text
 
 
 @pytest.mark.parametrize(
-    ("values", "runs", "far"),
+    ("table", "old", "new"),
     [
-        ("10,12", None, False),
-        ("10.1,12", None, False),
-        ("11,13", None, True),
-        ("11,13", 400, True),  # half the range
-        ("11,13", 4, False),
-        ("11.1,13.1", 4, True),
-        ("30,40", 1, False),  # one run elsewhere is another run
+        ("figure-final", "885.6", "985.6"),  # 5.2 standard errors
+        ("figure-final", "849.1", "949.1"),  # of a median, twice as large
+        ("figure-final", "19.4", "24.4"),  # 400 runs know an error to a twentieth
+        ("figures/bound", "2.9", "3.2"),
+        ("figures/bound", "3.6", "3.6000000000001"),
     ],
 )
-def test_elsewhere_columns_may_differ_as_their_runs_allow(tmp_path, values, runs, far):
-    known = table(tmp_path, "10,12", runs)
-    assert bool(manifest.far(known, table(tmp_path, values, runs))) == far
+def test_elsewhere_a_number_may_differ_as_its_row_tells(
+    build, capsys, monkeypatch, table, old, new
+):
+    go_elsewhere(monkeypatch)
+    edit(build / f"results/{table}.csv", (old, new))
+    assert report(capsys)[0] == 0
 
 
-@pytest.mark.parametrize("runs", [None, 1])
-def test_elsewhere_a_missing_number_is_a_difference(tmp_path, runs):
-    known = table(tmp_path, "10,12", runs)
-    assert manifest.far(known, {}) and manifest.far(known, table(tmp_path, "11", runs))
+@pytest.mark.parametrize(
+    ("table", "old", "new"),
+    [
+        ("figure-final", "885.6", "1005.6"),  # 6.2 standard errors
+        ("figure-final", "849.1", "1089.1"),
+        ("figure-final", "19.4", "29.4"),
+        ("figures/bound", "2.9", "3.3"),
+        ("figures/bound", "3.6", "3.60000001"),
+    ],
+)
+def test_elsewhere_a_number_may_not_differ_more(build, capsys, monkeypatch, table, old, new):
+    go_elsewhere(monkeypatch)
+    edit(build / f"results/{table}.csv", (old, new))
+    status, text = report(capsys)
+    assert status == 1 and "Differences: 1." in text
 
 
-def test_a_build_against_the_manifest(tmp_path, monkeypatch):
-    """Byte for byte where it was made, prose aside if asked; elsewhere by columns."""
-    table, page = tmp_path / "_build/results/t.csv", tmp_path / "_build/html/a.html"
-    for file, text in ((table, "x\n10\n12\n"), (page, "<p>a</p>")):
-        file.parent.mkdir(parents=True)
-        file.write_text(text)
-    monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 1"})
-    known = manifest.manifest(tmp_path)
-    assert manifest.against(known, tmp_path, ["results", "pages"]) == ([], "byte for byte", 2)
-    page.write_text("<p>b</p>")
-    assert manifest.against(known, tmp_path, ["results"])[0] == []
-    assert manifest.against(known, tmp_path, ["pages"])[0] == ["pages: a.html differs"]
-    table.write_text("x\n10.01\n12\n")
-    assert manifest.against(known, tmp_path, ["results"])[0] == ["results: t.csv differs"]
-    monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 2"})
-    lines, rule, counted = manifest.against(known, tmp_path, ["results", "pages"])
-    assert lines == [] and "another libc" in rule and counted == 1
+def test_elsewhere_the_runs_of_a_simulation_may_differ(build, capsys, monkeypatch):
+    go_elsewhere(monkeypatch)
+    put_runs(build / "results/figure/a.npz", [0.0, 2.0, 3.0, 4.0])
+    assert report(capsys)[0] == 0
+    stored = elsewhere.simulations(build / "results")[2]
+    assert stored[2:] == ["4", "2.25", repr(float(np.std([0, 2, 3, 4], ddof=1) / 2))]
+    put_runs(build / "results/figure/a.npz", [1.0])
+    assert elsewhere.simulations(build / "results")[2][2:] == ["1", "1.0", "0.0"]
+
+
+def test_elsewhere_pictures_and_the_theme_may_differ(build, capsys, monkeypatch):
+    go_elsewhere(monkeypatch)
+    edit(build / "html/book/a.html", ("by 3", "by -2.5e-3"), (">c<", ">commit unknown<"))
+    put(build / "html/figures/a.svg", "<svg><path/></svg>")
+    (build / "html/_static/theme.html").rename(build / "html/_static/other.html")
+    assert report(capsys)[0] == 0
+
+
+def test_the_last_bit_of_a_logarithm_seldom_matters(monkeypatch):
+    """What the page on reproducing says of other platforms, on a small sample."""
+
+    def regret():
+        return simulate("arith/linear", "Sparring", T=2000, runs=100, workers=1).regret
+
+    known = machines.LN.copy()
+    there = np.random.default_rng(1).choice([-np.inf, np.inf], len(known))
+    expected = regret()
+    monkeypatch.setattr(machines, "LN", np.where(known > 0, np.nextafter(known, there), known))
+    assert np.array_equal(regret(), expected)
+    monkeypatch.setattr(machines, "LN", known * 1.01)
+    assert not np.array_equal(regret(), expected)
+
+
+def test_a_standard_deviation_over_the_runs_is_an_error():
+    near, row = rows.within(400), {"mean": "10", "standard deviation": "2", "t": "4"}
+    assert near("mean", row) == near("standard deviation", row) == pytest.approx(0.6)
+    assert near("t", {"t": "0"}) == 1e-12  # the rest of a sum that should be 0
+    assert near("t", row) == 4e-9 and rows.within(0)("mean", row) == 1e-8
+    assert near("mean", row | {"standard error": "nan"}) == 1e-8
+
+
+def test_what_is_no_table_is_read_as_none(tmp_path):
+    put(tmp_path / "t.csv", '"' + "x" * 200_000)
+    assert rows.read(tmp_path / "t.csv") == rows.read(tmp_path / "none.csv") == []
+    assert rows.changes([["x"]], []) == ["its columns are not to be read"]
+
+
+EMPTY = (
+    '{"place": {"a": "b"}, "words": {}, "simulations": "", "sums": {"results": {}, "pages": {}}}'
+)
+
+
+@pytest.mark.parametrize(
+    "text", [EMPTY, "", "{", "[]", "{}", '{"place": {}}', "\x00", '{"sums": 3}', "null"]
+)
+def test_a_manifest_that_is_not_whole_is_refused_in_a_sentence(build, capsys, text):
+    put(build.parent / manifest.MANIFEST, text)
+    status, answer = report(capsys)
+    assert status == 1 and answer.count("\n") == 1
+    assert answer.startswith("reproduce/manifest.json is not a whole manifest: git restores it")
+
+
+def test_half_a_manifest_is_refused_in_a_sentence(build, capsys):
+    path = build.parent / manifest.MANIFEST
+    put(path, path.read_text()[:-40])
+    assert "not a whole manifest" in report(capsys)[1]
+    path.unlink()
+    assert report(capsys)[1].startswith("There is no reproduce/manifest.json yet")
+
+
+@pytest.mark.parametrize("name", ["tables/claims.csv", "simulations.csv"])
+def test_the_tables_of_a_manifest_cannot_be_changed_behind_it(build, capsys, name):
+    edit(build.parent / "reproduce" / name, ("e", "f"))
+    assert report(capsys)[1].startswith(f"reproduce/{name} is not the manifest's")
+    (build.parent / "reproduce" / name).unlink()
+    assert report(capsys)[0] == 1
+
+
+def test_a_renewed_manifest_forgets_old_tables(build, capsys):
+    (build / "results/claims.csv").unlink()
+    manifest.write(build.parent)
+    assert not (build.parent / "reproduce/tables/claims.csv").exists() and report(capsys)[0] == 0
+
+
+def test_two_trees_of_other_origin_are_equal_in_their_results(build, tmp_path, capsys):
+    """As an older version of the book, with another key and Python, and this one."""
+    old = tmp_path / "old"
+    shutil.copytree(build, old)
+    for path in (old / "results").rglob("*.json"):
+        text = path.read_text().replace("3.11.7", "3.11.2").replace('"k"', '"old key"')
+        path.write_text(text)
+    about = {"seed": 1, "runs": 4} | PLAYED | ELSEWHERE | VERSIONS
+    runs = {"regret": np.array([[1.0], [2.0], [3.0], [4.0]])}
+    Result(np.array([2]), runs, about).save(old / "results/figure/a.npz")
+    (old / "html/book/a.html").unlink()
+    assert report(capsys, "--only", "results", str(old), str(build))[0] == 0
+    put(old / "results-volatile/seconds.json", "[1]")
+    status, text = report(capsys, str(old), str(build))
+    assert status == 1 and "Differences: 1.\n  html: book/a.html is new\n" in text
+    edit(old / "results/claims.csv", ("not reproduced", "open"))
+    status, text = report(capsys, "--only", "results", str(old), str(build))
+    assert status == 1 and "in row 2 'not reproduced' instead of 'open'" in text
+    assert "results" not in report(capsys, "--only", "pages", str(old), str(build))[1]
 
 
 def test_nothing_is_not_described_and_one_tree_not_compared(tmp_path, monkeypatch, capsys):
@@ -206,8 +578,7 @@ def test_nothing_is_not_described_and_one_tree_not_compared(tmp_path, monkeypatc
     assert manifest.main(["--write"]) == 1 and not (tmp_path / manifest.MANIFEST).exists()
     assert "make book first" in capsys.readouterr().out
     for file, text in (("results/t.csv", "x\n"), ("html/a.html", "<p>"), ("html/b.pdf", "")):
-        (tmp_path / "_build" / file).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "_build" / file).write_text(text)
+        put(tmp_path / "_build" / file, text)
     assert manifest.main(["--write"]) == 1 and "those of make pdf" in capsys.readouterr().out
     (tmp_path / "_build/html/b.pdf").unlink()
     (tmp_path / "_build/html/ro-crate-metadata.json").write_text("a run, profile smoke")
@@ -216,13 +587,42 @@ def test_nothing_is_not_described_and_one_tree_not_compared(tmp_path, monkeypatc
         with pytest.raises(SystemExit):
             manifest.main(trees)
     assert "two built trees" in capsys.readouterr().err
+    status, text = report(capsys, str(tmp_path), str(tmp_path))
+    assert status == 1 and "holds nothing to compare" in text
 
 
 def test_the_report_fits_a_screen(capsys):
-    assert manifest.tell([f"file {i} differs" for i in range(300)], "byte for byte", 400) == 1
+    lines = [f"file {i} differs" for i in range(300)]
+    assert manifest.tell(lines, "400 files, byte for byte") == 1
     said = capsys.readouterr().out.splitlines()
     assert len(said) < 50 and said[-1] == "  ... and 260 more"
-    assert manifest.tell([], "byte for byte", 400) == 0
+
+
+# --- comparing: whether it can begin
+
+
+def test_reproducing_begins_on_a_tree_without_changes(build, capsys):
+    root = build.parent
+    assert report(capsys, "--ready") == (0, "")  # an unpacked archive
+    git = other_checkout(root)
+    put(root / "a.txt", "a")
+    subprocess.run((*git, "add", "a.txt"), check=True)
+    assert report(capsys, "--ready") == (1, "The tree has changes: commit or drop them first.\n")
+    subprocess.run((*git, "commit", "-q", "-m", "it"), check=True)
+    assert report(capsys, "--ready") == (0, "")
+    put(root / manifest.MANIFEST, "")
+    assert "not a whole manifest" in report(capsys, "--ready")[1]
+
+
+def test_a_git_that_is_missing_or_refuses_has_seen_no_changes(build, capsys, monkeypatch):
+    other_checkout(build.parent)
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")  # a checkout of another owner
+    status, text = report(capsys, "--ready")
+    assert status == 0 and "git does not tell whether the tree has changes (fatal" in text
+    assert "ownership" in text and text.count("\n") == 1
+    monkeypatch.setenv("PATH", str(build))
+    status, text = report(capsys, "--ready")
+    assert status == 0 and "git does not tell" in text
 
 
 # --- a tiny book through the real pipeline
@@ -282,7 +682,7 @@ def test_what_references_point_to_is_kept_for_previews(tiny_book):
 @pytest.mark.built
 def test_the_pdf_has_contents_an_outline_and_no_date(tiny_book, tmp_path):
     if not browser.chromium():
-        pytest.skip("no Chromium: make check installs it where that is possible")
+        pytest.skip(browser.MISSING)
     from pypdf import PdfReader
 
     root = tmp_path / "printed"

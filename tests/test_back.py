@@ -17,7 +17,9 @@ def entry(**changes):
 @pytest.fixture
 def root(tmp_path, monkeypatch):
     """A book of two theory chapters, with their ledgers and errata."""
-    (tmp_path / "_toc.yml").write_text("chapters:\n- file: book/theory/game\n- file: book/theory/ucb\n")
+    (tmp_path / "_toc.yml").write_text(
+        "chapters:\n- file: book/theory/game\n- file: book/theory/ucb\n"
+    )
     (tmp_path / "book" / "back").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     for page in ("ucb", "game"):

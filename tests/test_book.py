@@ -413,11 +413,11 @@ def test_interruption_leaves_no_file_and_no_kernel(root, stop):
 def test_a_second_build_waits(root):
     text = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(1)"
     put(root, "book/a", notebook(PARAMETERS, ("sleep", text, [])))
-    first = start(root, "--", "sh", "-c", "sleep 1; touch rendered")
+    first = start(root, "--", "sh", "-c", "sleep 5; touch rendered")
     wait_for(root / "begun")
     second = start(root, "--", "test", "-e", "rendered")
     said, _ = second.communicate(timeout=30)
-    assert first.wait(5) == 0 and second.returncode == 0
+    assert first.wait(20) == 0 and second.returncode == 0
     assert "waiting" in said and "book/a: unchanged" in said
 
 

@@ -86,7 +86,7 @@ def site():
 def browser():
     """One Chromium for all tests."""
     if not chromium.chromium():
-        pytest.skip("no Chromium: " + (chromium.install() or "installed just now, run again"))
+        pytest.skip(chromium.MISSING)
     with chromium.launched() as running:
         yield running
 

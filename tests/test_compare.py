@@ -8,7 +8,8 @@ import pytest
 from conftest import Ten
 from scipy import stats
 
-from dueling import UCB, Preferences, Result, Sparring, Uniform
+from dueling import UCB, Preferences, Result, Sparring, Uniform, Utilities, compare, simulate
+from dueling.engine import comparison
 from dueling.engine.comparison import holm, paired, signs
 from edition import notebook, store, tables
 from edition.sentences import sentences, tally, verdict
@@ -60,6 +61,88 @@ def test_the_three_sentences():
     counts = tally({"clear": clear, "swapped": swapped, "blurred": blurred})
     assert counts["R1"] == {"holds": 1, "open": 1, "fails": 1}
     assert counts["R2"] == {"holds": 2, "open": 1, "fails": 0}
+
+
+# Several algorithms on several games
+
+GAMES = ["arith/linear", Utilities([0.9, 0.1], name="clear")]
+
+
+@pytest.fixture(scope="module")
+def several():
+    return compare(GAMES, ["MultiSBM", Uniform()], T=300, runs=12, compiled=False, workers=1)
+
+
+def test_a_comparison_is_what_simulate_gives(several):
+    """With common random numbers: the runs do not know of each other."""
+    alone = simulate(GAMES[1], Uniform(), 300, 12, compiled=False)
+    assert np.array_equal(several["clear", "Uniform"].regret, alone.regret)
+    pairs = [
+        (g, a) for g in ("arith/linear", "clear") for a in ("MultiSBM(UCB, alpha=3)", "Uniform")
+    ]
+    assert list(several.results) == pairs
+
+
+def test_the_table_of_a_comparison(several):
+    frame = several.to_frame()
+    assert list(frame) == ["game", "algorithm", "regret", "error", "median", "worst", "place"]
+    result = several["clear", "Uniform"]
+    row = frame[(frame["game"] == "clear") & (frame["algorithm"] == "Uniform")].iloc[0]
+    assert row["regret"] == result.mean()[-1] and row["error"] == result.error()[-1]
+    assert row["median"] == np.median(result.regret[:, -1])
+    assert row["worst"] == result.regret[:, -1].max()
+    assert frame["place"].tolist() == [1, 2, 1, 2]  # both games tell them apart
+    head, *lines = repr(several).splitlines()
+    assert head.split() == list(frame) and len(lines) == 4
+    assert lines[3].split()[:2] == ["clear", "Uniform"] and lines[3].split()[-1] == "2"
+    assert several._repr_html_().count("<tr>") == 5 and "<td>clear</td>" in several._repr_html_()
+
+
+def test_the_signs_of_a_comparison(several):
+    final = several.final()
+    assert several.signs() == signs(final)
+    assert several.signs()["clear", "MultiSBM(UCB, alpha=3)", "Uniform"] == -1
+    assert set(several.signs(level=1e-300).values()) == {0}
+
+
+def test_the_plot_of_a_comparison(several):
+    left, right = several.plot()
+    assert (left.get_title(), right.get_title()) == ("arith/linear", "clear")
+    assert [len(ax.lines) for ax in (left, right)] == [2, 2] and left.get_legend()
+    again = several.plot([left, right], band=None)
+    assert len(left.lines) == 4 and len(left.collections) == 2 and again[0] is left
+
+
+def test_one_game_and_one_algorithm_are_welcome():
+    one = compare("YJ", "IF", T=20, runs=2, compiled=False)
+    assert (
+        repr(one).splitlines()[1].startswith("YJ    IF2(scale=4)") and one.rows()[0]["place"] == 1
+    )
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        (
+            lambda: compare("YJ", ["IF", "IF"]),
+            r"IF2\(scale=4\) on YJ is there twice; give each its",
+        ),
+        (lambda: compare("YJ", ["IF", "Thompson"]), "algorithm is the machine Thompson"),
+        (lambda: compare(["YJ", "yj"], "IF"), "scenario is 'yj'; did you mean"),
+        (lambda: compare("YJ", "IF", runs=1), "runs is 1; it must be a whole number >= 2"),
+        (lambda: compare("YJ", "IF", regret="none"), "holds plays, but no regret"),
+        (lambda: compare(["YJ"], "IF", regret="average"), "regret is 'average'; did you mean"),
+        (lambda: compare(np.eye(3), "IF"), "scenario is an array"),
+    ],
+)
+def test_a_mistake_shows_before_the_first_pair_is_played(call, words, monkeypatch):
+    def trial(game, algorithm, T, runs, *rest, **options):
+        assert runs == 1 and T <= 40, "work started"
+        return simulate(game, algorithm, T, runs, *rest, **options | {"compiled": False})
+
+    monkeypatch.setattr(comparison, "simulate", trial)
+    with pytest.raises(ValueError, match=words):
+        call()
 
 
 @pytest.fixture

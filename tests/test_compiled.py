@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+import random
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -35,7 +36,7 @@ from dueling import (
     linear,
     simulate,
 )
-from dueling.engine import compiled
+from dueling.engine import compiled, frozen
 from dueling.engine.algorithm import mab
 
 DUEL = Utilities([0.9, 0.6, 0.35, 0.1], linear, beta(3), name="compiled")
@@ -304,7 +305,7 @@ def test_a_compiled_error_keeps_what_was_done():
 
 def kernels():
     """How many texts were compiled so far."""
-    texts = [made for key, made in compiled._made.items() if type(key) is tuple and key[0] is mab]
+    texts = [made for key, made in frozen._made.items() if type(key) is tuple and key[0] is mab]
     return sum(map(len, texts))
 
 
@@ -383,7 +384,8 @@ def test_no_text_writes_a_square_as_a_power():
                 by, of = node.right, node.left
                 if isinstance(getattr(by, "value", None), int) and not isinstance(of, ast.Constant):
                     powers.append(f"{f.__qualname__}: {ast.unparse(node)}")
-    assert {"TsallisINF.weigh", "beat_the_mean", "beta", "Game.play", "Multiset.draw"} <= seen
+    assert {"TsallisINF.weigh", "beat_the_mean", "squared_radius", "Game.play"} <= seen
+    assert "Multiset.draw" in seen
     assert powers == []
 
 
@@ -660,3 +662,165 @@ def test_a_numpy_bool_is_a_bool():
             self.up = not self.up
 
     assert [bool(S.up) for S, *_ in left_behind(Numpy, T=3)] == [False, False]
+
+
+# Fields that are objects, and arrays that are read-only
+
+
+class Table:
+    """What several machines share: a value with a method of its own."""
+
+    def __init__(self, K):
+        self.bonus, self.asked = np.linspace(0, 1, K), 0
+        self.bonus.flags.writeable = False
+
+    def of(self, x):
+        self.asked += 1
+        return self.bonus[x]
+
+
+class Sharing(Constant):
+    """A machine that asks another object."""
+
+    def __init__(self, K, rng):
+        self.K, self.score, self.x, self.table = K, np.zeros(K), 0, Table(K)
+
+    def feedback(self, u):
+        self.score[self.x] += self.step * (u - 0.7) + 0.01 * self.table.of(self.x)
+
+
+def test_a_field_may_be_an_object():
+    (fast, game, _), (slow, other, _) = left_behind(Sharing, K=5)
+    assert (game.arms == other.arms).all() and (fast.score == slow.score).all()
+    assert fast.table.asked == slow.table.asked == 100 and len(set(game.arms)) > 2
+
+
+def test_two_machines_may_hold_one_object():
+    def text(S, game):
+        while game.on():
+            S[0].feedback(game.pull(S[1].advance()))
+
+    S = [Sharing(3, None), Sharing(3, None)]
+    S[1].table = S[0].table
+    compiled.run(text, S, Few(T=9))
+    assert S[0].table.asked == 9
+
+
+def test_a_changed_method_of_a_held_object_is_compiled_anew(monkeypatch):
+    monkeypatch.setattr(Table, "of", Table.of)
+    before = next(left_behind(Sharing))[0].score
+    monkeypatch.setattr(Table, "of", lambda self, x: 2.0)
+    assert (next(left_behind(Sharing))[0].score != before).any()
+
+
+def test_a_read_only_array_cannot_be_written_when_compiled_either():
+    class Writing(Sharing):
+        def feedback(self, u):
+            self.table.bonus[0] = u
+
+    with pytest.raises(ValueError, match="cannot be compiled"):
+        next(left_behind(Writing))
+
+
+def test_a_list_has_a_length_and_ends():
+    def text(S, game):
+        S[-1].x = len(S)
+        while game.on():
+            game.pull(0)
+
+    S = [Constant(3, None) for _ in range(4)]
+    compiled.run(text, S, Few(T=2))
+    assert [item.x for item in S] == [0, 0, 0, 4]
+
+
+# What only a plain run would notice
+
+
+def test_an_index_outside_of_its_array_is_told_by_name():
+    class Buffer(Blank):
+        def __init__(self, K, rng):
+            self.slots, self.t = np.zeros(100), 0
+
+        def feedback(self, u):
+            self.slots[self.t] = u
+            self.t += 1
+
+    words = r"^feedback of Buffer asks for self.slots\[self.t\], but index 100 is out of bounds"
+    for how in (True, False):
+        with pytest.raises(ValueError, match=words):
+            simulate(BANDIT, Single(Buffer), 1000, 1, workers=1, compiled=how)
+
+
+def test_an_heir_of_a_machine_of_the_package_is_checked_too():
+    class Short(UCB):
+        def __init__(self, K, rng):
+            self.K, self.rng, self.logs, self.alpha, self.random_ties = K, rng, np.ones(9), 1.0, 0
+            self.total, self.mean, self.narrow = np.zeros(K), np.zeros(K), np.zeros(K)
+            self.pulls, self.t, self.x = np.zeros(K, np.int64), 1, 1
+
+        def ln(self, t):
+            return self.logs[t // 10]
+
+    with pytest.raises(ValueError, match=r"^ln of Short asks for self.logs\[t // 10\]"):
+        simulate(BANDIT, Single(Short), 1000, 1, workers=1)
+
+
+def test_an_index_outside_of_a_list_of_machines_is_noticed():
+    def text(S, game):
+        while game.on():
+            game.pull(S[game.t].advance())
+
+    with pytest.raises(IndexError):
+        compiled.run(text, [Constant(3, None) for _ in range(4)], Few(T=9))
+
+
+@pytest.mark.parametrize("late", [False, True])
+def test_a_fraction_in_a_whole_field_is_refused(late):
+    class Halving(Blank):
+        def __init__(self, K, rng):
+            self.t, self.level = 0, 10
+
+        def feedback(self, u):
+            self.t += 1
+            if self.t > (100 if late else 0):
+                self.level *= 0.5
+
+    words = "field 'level' of Halving is" if late else "field 'level' of Halving is not of one kind"
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(Halving), 1000, 1, workers=1)
+
+
+def test_a_number_in_a_field_of_truths_is_refused():
+    class Counting(Blank):
+        def __init__(self, K, rng):
+            self.t, self.seen = 0, False
+
+        def feedback(self, u):
+            self.t += 1
+            if self.t > 100:
+                self.seen = self.t
+
+    with pytest.raises(ValueError, match="field 'seen' of Counting is a truth, but feedback"):
+        simulate(BANDIT, Single(Counting), 1000, 1, workers=1)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("draw", [lambda: np.random.random(), lambda: random.random()])
+def test_random_numbers_that_all_of_python_shares_are_refused(draw, compiled):
+    class Dice(Blank):
+        def __init__(self, K, rng):
+            self.t = 0
+
+        def feedback(self, u):
+            self.t += 1
+            if self.t > 100 and np.random.random() < 2:
+                self.t += 1
+
+    class Hidden(Blank):
+        def feedback(self, u):
+            draw()
+
+    with pytest.raises(ValueError, match=r"Dice.feedback draws from .*random.*; draw from the rng"):
+        simulate(BANDIT, Single(Dice), 1000, 1, workers=1, compiled=compiled)
+    with pytest.raises(ValueError, match="draws from random numbers that all of Python shares"):
+        simulate(BANDIT, Single(Hidden), 1000, 1, workers=1, compiled=compiled)

@@ -41,7 +41,7 @@ def lines(pattern):
 
 
 def test_opening_the_package_shows_the_paper():
-    assert sum(lines("*.py").values()) <= 1300
+    assert sum(lines("*.py").values()) <= 1400
 
 
 def test_no_module_is_an_attic():
@@ -50,4 +50,4 @@ def test_no_module_is_an_attic():
 
 def test_the_package_is_small():
     every = [n for pattern in ("*.py", "*/*.py") for n in lines(pattern).values()]
-    assert sum(every) <= 4300
+    assert sum(every) <= 5700

@@ -1,8 +1,10 @@
 """Linear arm sets and ConfidenceBall against slow, independent readings of their definitions."""
 
+import sys
 from collections import defaultdict
 from fractions import Fraction as F
 from math import exp, log, sqrt
+from multiprocessing.pool import ThreadPool
 
 import numpy as np
 import pytest
@@ -48,6 +50,7 @@ SETS = {
     "box": Box([-1, 0, 0], [1, 1, 0.5]),
     "simplex": Simplex(4),
 }
+HALVES = [[-1, 0], [0, -1], [1, 2], [2, 1]], [0, 0, 2, 2]
 BOTH = (ConfidenceBall1, ConfidenceBall2)
 
 
@@ -511,13 +514,6 @@ def test_a_linear_program_runs_as_plain_python_and_says_so():
         simulate(scenario, algorithm, T=30, runs=1, workers=1)
 
 
-def test_a_set_may_not_take_the_machines_names():
-    X = Box([-1, -1], [1, 1])
-    X.total = np.zeros(2)
-    with pytest.raises(ValueError, match="'total'"):
-        ConfidenceBall1(X, rng())
-
-
 def test_a_readers_own_set_needs_only_the_oracle():
     class Diamond(Box):
         """The 1-norm ball: a reader's set."""
@@ -574,3 +570,47 @@ def test_doubler_learns_on_ball_and_polytope():
         mean = simulate(game_on(X), doubler, T=2**13, runs=4, workers=1).mean()
         assert mean[-1] < 0.5 * 2**13 * 0.3
         assert np.log2(mean[-1] / mean[-2]) < 0.9
+
+
+# Sets of arms are values that all threads share
+
+
+@pytest.fixture
+def hasty():
+    """Threads that take turns as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.parametrize("name", [*SETS, "inequalities"])
+def test_sixteen_threads_ask_one_set(name, hasty):
+    X = Inequalities(*HALVES) if name == "inequalities" else SETS[name]
+    directions = rng().standard_normal((40 if name == "inequalities" else 2000, X.d))
+    alone = [X.best(c) for c in directions]
+    with ThreadPool(16) as pool:
+        crowd = pool.map(X.best, directions, chunksize=1)
+    assert np.array_equal(alone, crowd)
+
+
+@pytest.mark.parametrize("X", SETS.values(), ids=SETS)
+def test_sixteen_workers_share_a_game(X, hasty):
+    algorithm = LinearDoubler(ConfidenceBall1, memory="counts", scale=1e-3)
+    options = {"T": 3, "runs": 64, "compiled": False}
+    alone = simulate(game_on(X), algorithm, workers=1, **options)
+    crowd = simulate(game_on(X), algorithm, workers=16, chunk=1, **options)
+    assert all(np.array_equal(alone.arrays[k], crowd.arrays[k]) for k in alone.arrays)
+
+
+@pytest.mark.parametrize("X", SETS.values(), ids=SETS)
+def test_asking_a_set_changes_nothing_in_it(X):
+    def numbers():
+        return {name: np.array(value) for name, value in vars(X).items()}
+
+    before = numbers()
+    X.best(np.arange(X.d) - 0.5)
+    X.spanner()
+    after = numbers()
+    assert before.keys() == after.keys()
+    assert all((before[name] == after[name]).all() for name in before)

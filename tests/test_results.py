@@ -3,9 +3,12 @@
 import io
 import json
 import pickle
+import re
 import subprocess
+import sys
 import zipfile
 from functools import partial
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -45,6 +48,88 @@ def test_statistics_by_hand(result):
     assert np.allclose(result.error(), want)
     assert result.regret.shape == result.realised.shape == (4, 8)
     assert result.checkpoints.tolist() == [1, 2, 4, 8, 16, 32, 64, 100]
+
+
+def test_one_run_has_no_standard_error():
+    one = plain("YJ", "IF", runs=1)
+    with pytest.raises(ValueError, match="runs is 1; it must be at least 2 for a standard error"):
+        one.error()
+    assert re.fullmatch(r"IF2.* on YJ: 1 run, T = 40, regret [\d.]+, median .*", repr(one))
+
+
+def test_quantiles(result):
+    assert np.array_equal(result.quantile(0.5), np.median(result.regret, axis=0))
+    assert np.array_equal(result.quantile([0, 1])[1], result.regret.max(axis=0))
+    for q in (-0.1, 1.5, np.nan, "half", [0.1, 2]):
+        with pytest.raises(ValueError, match=r"q is .*; it must be a number in \[0, 1\]"):
+            result.quantile(q)
+
+
+# How it looks
+
+
+def shown(**curves):
+    """A result of two runs over T = 1000 with these curves."""
+    about = {"algorithm": "Mine", "scenario": "a <game>", "T": 1000}
+    arrays = {name: np.array(curve, float) for name, curve in curves.items()}
+    return Result(np.array([10, 1000]), arrays, about)
+
+
+def test_a_line_says_it_all():
+    line = "Mine on a <game>: 2 runs, T = 1000, regret 1340 ± 5, median 1340, worst 1345"
+    assert repr(shown(regret=[[1, 1335], [2, 1345]])) == line
+    assert (
+        repr(shown(plays=[[1], [2]])) == "Mine on a <game>: 2 runs, T = 1000, no regret, but plays"
+    )
+    early = Result(np.array([10]), {"regret": np.array([[0.25], [0.35]])}, {"T": 1000})
+    assert repr(early).endswith("regret 0.3 ± 0.05, median 0.3, worst 0.35 at t = 10")
+
+
+def test_a_notebook_shows_the_line_and_a_curve():
+    text = shown(regret=[[1, 1335], [2, 1345]])._repr_html_()
+    drawn = ElementTree.fromstring(text)
+    assert "Mine on a <game>: 2 runs" in drawn.text
+    svg = drawn.find("svg")
+    assert svg.get("role") == "img" and "Mean regret" in svg.get("aria-label")
+    points = [p.split(",") for p in svg.find("polyline").get("points").split()]
+    (x0, y0), (x1, y1) = np.array(points, float)
+    assert (x0, x1) == (0, 240) and y1 < 1 < 59 < y0  # up and to the right
+    assert shown(plays=[[1], [2]])._repr_html_().endswith("no regret, but plays")
+
+
+def test_a_curve_of_one_point_or_no_height_is_drawn():
+    flat = Result(np.array([5]), {"regret": np.zeros((2, 1))}, {})
+    assert "nan" not in flat._repr_html_()
+
+
+def test_a_table_for_pandas(result):
+    frame = result.to_frame()
+    assert list(frame) == ["scenario", "algorithm", "run", "t", "regret", "realised"]
+    assert len(frame) == 4 * 8 and set(frame["scenario"]) == {"arith/linear"}
+    last = frame[frame["t"] == 100]
+    assert last["run"].tolist() == [0, 1, 2, 3]
+    assert np.array_equal(last["regret"], result.regret[:, -1])
+
+
+def test_a_plot_is_the_mean_in_a_band(result):
+    ax = result.plot(band=(0.25, 0.75), color="red")
+    (line,) = ax.lines
+    assert np.array_equal(line.get_ydata(), result.mean()) and line.get_color() == "red"
+    low, high = result.quantile((0.25, 0.75))
+    edge = ax.collections[0].get_paths()[0].vertices
+    assert edge[:, 1].max() == high.max() and edge[:, 1].min() == low.min()
+    assert result.plot(ax, band=None) is ax and len(ax.lines) == 2 and len(ax.collections) == 1
+    assert ax.get_xscale() == "log" and line.get_label() == "Sparring(UCB, alpha=3)"
+
+
+@pytest.mark.parametrize(
+    "module, call", [("pandas", Result.to_frame), ("matplotlib.pyplot", Result.plot)]
+)
+def test_what_is_not_installed_is_asked_for(result, monkeypatch, module, call):
+    monkeypatch.setitem(sys.modules, module, None)
+    name = module.partition(".")[0]
+    with pytest.raises(ImportError, match=f"needs {name}, which is not installed; pip install"):
+        call(result)
 
 
 def test_pulls_and_advances(result):
@@ -181,10 +266,11 @@ def zipped():
 
 
 def head(*arrays):
-    return np.array(json.dumps({"format": results.FORMAT, "arrays": arrays}))
+    settings = {"scenario": "s", "algorithm": "a", "regret": "preference", "T": 1, "runs": 3}
+    return np.array(json.dumps({"format": results.FORMAT, "arrays": arrays, **settings}))
 
 
-ONE, CURVE = np.ones(1), np.ones((3, 1))
+ONE, CURVE = np.ones(1, int), np.ones((3, 1))
 OLD = np.array(json.dumps({"format": "dueling result 0"}))
 FOREIGN = {
     "text": b"run,regret\n1,2\n",
@@ -198,7 +284,7 @@ FOREIGN = {
     "objects": npz(about=np.array([{}], dtype=object)),
     "an array is missing": npz(about=head("plays", "regret"), checkpoints=ONE, regret=CURVE),
     "an array too many": npz(about=head("regret"), checkpoints=ONE, regret=CURVE, plays=ONE),
-    "a curve too short": npz(about=head("regret"), checkpoints=np.ones(2), regret=CURVE),
+    "a curve too short": npz(about=head("regret"), checkpoints=np.arange(2), regret=CURVE),
 }
 
 
@@ -215,6 +301,81 @@ def test_a_foreign_file_is_refused(kind, tmp_path):
     path.write_bytes(FOREIGN[kind])
     with pytest.raises(ValueError, match=r"foreign is not a whole result .*Result.load reads"):
         Result.load(path)
+
+
+def forged(result, about=(), **arrays):
+    """The result with some settings and arrays replaced; those of value None are left out."""
+    held = {name: array for name, array in (result.arrays | arrays).items() if array is not None}
+    rounds = held.pop("checkpoints", result.checkpoints)
+    return Result(rounds, held, result.about | dict(about))
+
+
+def moved(plays):
+    """The plays with one duel of the first run moved to another pair of arms."""
+    plays = plays.copy()
+    pair = np.argwhere(plays[0])[0]
+    plays[(0, *pair)] -= 1
+    plays[0, 0, 5, 5] += 1
+    return plays
+
+
+FORGERIES = {
+    "regret is int64; it must be float64": lambda r: {"regret": r.regret.astype(int)},
+    "regret has shape .* at 8 checkpoints": lambda r: {"regret": r.regret[:, 1:]},
+    "realised has shape .* there are 4 runs": lambda r: {"realised": r.realised[1:]},
+    "regret has a number that is not finite": lambda r: {"regret": r.regret * np.nan},
+    "average regret falls": lambda r: {"regret": r.regret[:, ::-1].copy()},
+    "regret is not that of the plays": lambda r: {"regret": r.regret * 0.9},
+    "regret is not that of the plays ": lambda r: {"plays": moved(r.plays)},
+    "plays is float64; it must be int64": lambda r: {"plays": r.plays * 1.0},
+    "plays has a negative count": lambda r: {"plays": r.plays - 1},
+    "plays of a run sum to 200; T is 100": lambda r: {"plays": r.plays * 2},
+    "plays has shape": lambda r: {"plays": r.plays[:, 0]},
+    "plays has 5 arms; its game has 6": lambda r: {"plays": r.plays[..., :5, :5]},
+    "checkpoints are float64": lambda r: {"checkpoints": r.checkpoints * 1.0},
+    "strictly increasing": lambda r: {"checkpoints": r.checkpoints[::-1].copy()},
+    "exceed the horizon T = 50": lambda r: {"about": {"T": 50}},
+    "T is '100'; it must be a whole": lambda r: {"about": {"T": "100"}},
+    "there are 5 runs": lambda r: {"about": {"runs": 5}},
+    "scenario is None; it must be a name": lambda r: {"about": {"scenario": None}},
+    "regret is there, but its settings": lambda r: {"about": {"regret": "none"}},
+    "realised is there, but its settings": lambda r: {"about": {"realised": False}},
+    "it holds no array": lambda r: dict.fromkeys(r.arrays),
+    "plays is of type <U1": lambda r: {"plays": np.full((4, 2, 6, 6), "x")},
+}
+
+
+@pytest.mark.parametrize("words", FORGERIES)
+def test_a_forged_result_is_refused(result, words, tmp_path):
+    path = forged(result, **FORGERIES[words](result)).save(tmp_path / "forged")
+    with pytest.raises(ValueError, match=rf"is not a whole result .*\(.*{words.strip()}.*\); Res"):
+        Result.load(path)
+
+
+@pytest.mark.parametrize("kept", [["regret"], ["plays"], ["realised", "plays"]])
+def test_a_part_of_a_result_is_no_forgery(result, kept, tmp_path):
+    part = forged(result, **dict.fromkeys(set(result.arrays) - set(kept)))
+    assert same(Result.load(part.save(tmp_path / "part")), part)
+
+
+@pytest.mark.parametrize(
+    "game, algorithm, options",
+    [
+        (Utilities([0.8, 0.3, 0.5], logit, bernoulli), "IF", {"regret": "choice"}),
+        (Utilities([0.8, 0.3, 0.5], logit, bernoulli), "IF", {"regret": "preference"}),
+        ("YJ", "BTMB", {"regret": "none"}),
+        (Preferences([[0.6, 0.7], [0.5, 0.6]], biased=True), "IF", {}),
+        (Cardinal([0.8, 0.3]), Single(UCB), {"checkpoints": [3, 20]}),
+        (
+            LinearUtilities(Box([-1, 0], [1, 1]), [0.2, 0.1], 0.4),
+            LinearDoubler(ConfidenceBall1),
+            {},
+        ),
+    ],
+)
+def test_every_kind_of_result_comes_back(game, algorithm, options, tmp_path):
+    result = plain(game, algorithm, **options)
+    assert same(Result.load(result.save(tmp_path / "r")), result)
 
 
 def test_a_folder_and_a_missing_file_are_refused(tmp_path):

@@ -1,7 +1,11 @@
 """An algorithm is a text ``f(*parts, game)`` with the parts (machines, constants) it needs."""
 
+import dis
 import inspect
+import linecache
+import random
 from collections.abc import Callable
+from itertools import pairwise
 from operator import index
 from typing import Any
 
@@ -13,7 +17,14 @@ OPERATIONS = ("reset", "advance", "feedback")
 
 
 class Algorithm:
-    """A named algorithm; ``play(game)`` runs its text on the game, compiled or as it stands."""
+    """A named algorithm; ``play(game)`` runs its text on the game, compiled or as it stands.
+
+    >>> def own(S, game):
+    ...     while game.on():
+    ...         S.feedback(game.play(0, S.advance()))
+    >>> Algorithm.of(own, Thompson)
+    own(Thompson)
+    """
 
     text: Callable
     needs = "play"  # what the text asks of its game
@@ -26,10 +37,19 @@ class Algorithm:
     def __repr__(self) -> str:
         return self.name
 
+    @staticmethod
+    def of(text: Callable, *machines: Callable, name: str | None = None) -> "Algorithm":
+        """The algorithm of a reader's own text ``f(*machines, game)``, under the text's name.
+
+        Each machine is a class that is called with (K, rng); other settings are the text's globals
+        or closure. The text may draw from ``game.rng``, and it runs compiled like all others.
+        """
+        return Own(text, machines, name)
+
     def new_machine(self, game, other: Callable | None = None):
         """A new machine over the arms of the game, on the run's own generator."""
         given = {} if other else self.parameters
-        machine = (other or self.machine)(game.K, game.rng, **given)
+        machine = (other or self.machine)(_arms(game), game.rng, **given)
         for operation in OPERATIONS:
             if not callable(getattr(machine, operation, None)):
                 raise ValueError(
@@ -51,7 +71,7 @@ class Algorithm:
         if compile:
             compiled.run(self.text, *self.parts(game), game)
         else:
-            type(self).text(*self.parts(game), game)
+            self.text(*self.parts(game), game)
 
     def rehearse(self, game, is_arm: Callable, lasting: bool = True) -> None:
         """Play a short game in plain Python with guarded machines, to find mistakes early.
@@ -64,11 +84,19 @@ class Algorithm:
         try:
             parts = self.parts(game)
         except (TypeError, AttributeError) as error:
-            arms = f"K = {game.K!r}, the scenario's arms"
+            arms = f"{'K' if hasattr(game, 'K') else 'X'} = {_arms(game)!r}, the scenario's arms"
             raise ValueError(f"algorithm is {self}; it cannot play on {arms} ({error}).") from error
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
+        for f in (self.text, *(f for m in machines for f in _methods(m))):
+            _refuse_shared_chance(f)
         before = [{n: compiled.kind(v) for n, v in compiled.fields(m).items()} for m in machines]
-        type(self).text(*(_guarded(part, is_arm) for part in parts), game)
+        chance = _shared_chance()
+        try:
+            self.text(*(_guarded(part, is_arm) for part in parts), game)
+        except IndexError as error:
+            raise ValueError(out_of_bounds(error)) from None
+        if _shared_chance() != chance:
+            raise ValueError(f"{self} draws from random numbers that all of Python shares; {OWN}.")
         for machine, kinds in zip(machines, before, strict=True):
             for name, value in compiled.fields(machine).items():
                 if lasting and kinds.get(name) != compiled.kind(value):
@@ -77,6 +105,47 @@ class Algorithm:
                         f"({kinds.get(name)} at first, {compiled.kind(value)} later); "
                         "set it in __init__ with its lasting type and shape."
                     )
+
+
+def _arms(game) -> Any:
+    """What a machine is built over: the number of arms, or the set of infinitely many."""
+    return game.K if hasattr(game, "K") else game.X
+
+
+OWN = "draw from the rng that a machine is given, or a run cannot be repeated"
+
+
+def _methods(machine) -> list[Callable]:
+    return [f for _, f in inspect.getmembers(type(machine), inspect.isfunction)]
+
+
+def _refuse_shared_chance(f: Callable) -> None:
+    """Refuse a text that names ``random`` or ``np.random``, even where it is reached late."""
+    for step, after in pairwise(dis.get_instructions(f)):
+        value = f.__globals__.get(step.argval) if step.opname == "LOAD_GLOBAL" else None
+        value = np.random if value is np and after.argval == "random" else value
+        owner = getattr(value, "__self__", None)
+        shared = value is random or value is np.random
+        if shared or isinstance(owner, random.Random | np.random.RandomState):
+            raise ValueError(f"{f.__qualname__} draws from {value!r}; {OWN}.")
+
+
+def _shared_chance() -> tuple:
+    """The state of the random numbers that all of Python shares."""
+    kind, keys, *rest = np.random.get_state()
+    return random.getstate(), kind, keys.tobytes(), *rest
+
+
+def out_of_bounds(error: IndexError) -> str:
+    """The sentence about an index outside of its array: method, class, expression and index."""
+    step = error.__traceback__
+    while step.tb_next:
+        step = step.tb_next
+    frame, code = step.tb_frame, step.tb_frame.f_code
+    line, _, start, end = list(code.co_positions())[step.tb_lasti // 2]
+    expression = linecache.getline(code.co_filename, line)[start:end]
+    owner = f" of {type(frame.f_locals['self']).__name__}" if "self" in frame.f_locals else ""
+    return f"{code.co_name}{owner} asks for {expression}, but {error}."
 
 
 class Guard:
@@ -164,7 +233,11 @@ def mab(S, bandit):
 
 
 class Single(Algorithm):
-    """One machine on a cardinal bandit, the game that the reductions reduce to."""
+    """One machine on a cardinal bandit, the game that the reductions reduce to.
+
+    >>> simulate(Cardinal([0.8, 0.5], "two"), Single(UCB, alpha=1), T=99, runs=5, compiled=False)
+    Single(UCB, alpha=1) on two: 5 runs, T = 99, regret 9.06 ± 1.3, ...
+    """
 
     text = staticmethod(mab)
     needs = "pull"
@@ -175,6 +248,32 @@ class Single(Algorithm):
     def parts(self, game) -> tuple:
         """The machine."""
         return (self.new_machine(game),)
+
+
+class Own(Algorithm):
+    """What :meth:`Algorithm.of` makes: a text with machines, each with its class's defaults."""
+
+    def __init__(self, text: Callable, machines: tuple, name: str | None = None):
+        title, names = _called(text), [_called(machine) for machine in machines]
+        for machine in machines:
+            check_machine(machine, {})
+        try:
+            inspect.signature(text).bind(*machines, None)
+        except TypeError:
+            call, such = ", ".join([*names, "game"]), f"Algorithm.of({title}, UCB) adds a machine"
+            raise ValueError(
+                f"algorithm is {title}; it cannot be called as {title}({call}); {such}."
+            ) from None
+        super().__init__(name or (f"{title}({', '.join(names)})" if names else title))
+        self.text, self.machines = text, machines
+
+    def settings(self) -> dict:
+        """The defaults of the machines."""
+        return {"machines": [defaults(machine) for machine in self.machines]}
+
+    def parts(self, game) -> tuple:
+        """One machine of each class."""
+        return tuple(self.new_machine(game, machine) for machine in self.machines)
 
 
 def uniform(c, game):
@@ -192,7 +291,11 @@ class Constants:
 
 
 class Uniform(Algorithm):
-    """Both arms uniformly at random in every round."""
+    """Both arms uniformly at random in every round.
+
+    >>> simulate("YJ", Uniform(), T=99, runs=5, compiled=False)
+    Uniform on YJ: 5 runs, T = 99, regret 6.07 ± 0.11, ...
+    """
 
     text = staticmethod(uniform)
 
@@ -201,5 +304,5 @@ class Uniform(Algorithm):
 
     def parts(self, game) -> tuple:
         """The run's generator; the arms must be numbered."""
-        index(game.K)
+        index(_arms(game))
         return (Constants(game.rng),)

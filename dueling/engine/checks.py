@@ -128,6 +128,9 @@ def preferences(name: str, value: Any, antisymmetric: bool = True) -> np.ndarray
         raise ValueError(f"{name} has shape {P.shape}; it must be square.")
     if len(P) < 2:
         raise ValueError(f"{name} has {len(P)} arm(s); a duel needs K >= 2.")
+    if antisymmetric and not P.diagonal().any():
+        such = "Preferences.wins(W) takes W[i, j], how often i beat j"
+        raise ValueError(f"{name} has zeros on its diagonal; it must have 1/2 there; {such}.")
     within("a number", 0, 1, name, P)
     unfair = np.argwhere(abs(P + P.T - 1) > 1e-12)
     if antisymmetric and len(unfair):
@@ -135,6 +138,14 @@ def preferences(name: str, value: Any, antisymmetric: bool = True) -> np.ndarray
         both = f"{name}[{x}, {y}] + {name}[{y}, {x}]"
         raise ValueError(f"{both} is {P[x, y] + P[y, x]:.6g}; it must be 1.")
     return P
+
+
+def names(name: str, value: Iterable, K: int) -> tuple[str, ...]:
+    """The value as a name for each of the K arms, no two alike."""
+    words = tuple(map(str, value))
+    if len(set(words)) != K or len(words) != K:
+        refuse(name, list(words), f"{K} different names")
+    return words
 
 
 def checkpoints(value: Any, T: int) -> np.ndarray:

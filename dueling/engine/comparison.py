@@ -7,13 +7,20 @@ family of comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
 from . import checks
+from .algorithm import Algorithm
+from .results import Result, brief, optional
+from .simulation import REHEARSAL, simulate
 
 
 def paired(a: ArrayLike, b: ArrayLike) -> tuple[float, float]:
@@ -55,3 +62,127 @@ def signs(final: Mapping[str, Mapping[str, np.ndarray]], level: float = 0.01) ->
         sign[scenario, a, b] = int(np.sign(mean)) if sure else 0
         sign[scenario, b, a] = -sign[scenario, a, b]
     return sign
+
+
+def compare(
+    games: Any,
+    algorithms: str | Algorithm | Callable | Sequence,
+    T: int = 32000,
+    runs: int = 400,
+    seed: int = 2014,
+    **options: Any,
+) -> Comparison:
+    """Each algorithm on each game, with common random numbers: what :func:`simulate` gives of each.
+
+    ``games`` and ``algorithms`` are lists of what :func:`simulate` takes, or one such thing, and
+    ``options`` are its options. Every pair plays a few rounds first, so that mistakes show early.
+
+    >>> compare("YJ", ["IF", "Sparring"], T=500, runs=20, compiled=False)
+    game  algorithm               regret  error  median  worst  place
+    YJ    IF2(scale=4)              29.6    1.9      27     40      1
+    YJ    Sparring(UCB, alpha=3)    27.1   0.32      27   29.7      1
+    """
+    T, runs = checks.whole("T", T), checks.whole("runs", runs, 2)
+    pairs = list(product(_listed(games), _listed(algorithms)))
+    trial = options | {"checkpoints": None, "progress": False}
+    names = [_names(simulate(*pair, min(T, REHEARSAL), 1, seed, **trial)) for pair in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name[1]} on {name[0]} is there twice; give each its own name.")
+    results = [simulate(*pair, T, runs, seed, **options) for pair in pairs]
+    return Comparison(dict(zip(names, results, strict=True)))
+
+
+def _listed(things: Any) -> list:
+    return list(things) if isinstance(things, list | tuple) else [things]
+
+
+def _names(trial: Result) -> tuple[str, str]:
+    """The names of game and algorithm; a trial without regret is refused."""
+    trial.mean()
+    return trial.about["scenario"], trial.about["algorithm"]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What :func:`compare` returns: ``results[game, algorithm]``, a table, a plot, and tests.
+
+    In the table ``place`` is 1 plus the number of algorithms that are better on this game by the
+    paired test, at a family-wise error of 1 % over all games and pairs of algorithms.
+
+    >>> pair = compare("arith/linear", [Uniform(), "MultiSBM"], T=99, runs=20, compiled=False)
+    >>> pair.signs()["arith/linear", "Uniform", "MultiSBM(UCB, alpha=3)"]
+    1
+    """
+
+    results: dict[tuple[str, str], Result]
+
+    def __getitem__(self, names: tuple[str, str]) -> Result:
+        return self.results[names]
+
+    def final(self) -> dict[str, dict[str, np.ndarray]]:
+        """final[game][algorithm], the regret of every run at the last checkpoint."""
+        final: dict = {game: {} for game, _ in self.results}
+        for (game, algorithm), result in self.results.items():
+            final[game][algorithm] = result.regret[:, -1]
+        return final
+
+    def signs(self, level: float = 0.01) -> dict[tuple[str, str, str], int]:
+        """-1, 0 or 1 for (game, a, b): a is significantly better than b, open, b is better."""
+        return signs(self.final(), level)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table, row by row."""
+        worse = [(game, a) for (game, a, _), sign in self.signs().items() if sign > 0]
+        return [
+            {
+                "game": game,
+                "algorithm": algorithm,
+                "regret": result.mean()[-1],
+                "error": result.error()[-1],
+                "median": result.quantile(0.5)[-1],
+                "worst": result.regret[:, -1].max(),
+                "place": 1 + worse.count((game, algorithm)),
+            }
+            for (game, algorithm), result in self.results.items()
+        ]
+
+    def _cells(self) -> list[list[str]]:
+        """The table as text, its head first."""
+
+        def cell(name: str, value: Any) -> str:
+            return value if isinstance(value, str) else brief(value, 2 if name == "error" else 3)
+
+        rows = self.rows()
+        return [list(rows[0]), *([cell(*item) for item in row.items()] for row in rows)]
+
+    def __repr__(self) -> str:
+        cells = self._cells()
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [
+            [c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
+            for row in cells
+        ]
+        return "\n".join("  ".join(line).rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        head, *rows = [[escape(cell) for cell in row] for row in self._cells()]
+        lines = [f"<tr><td>{'</td><td>'.join(row)}</td></tr>" for row in rows]
+        title = f"<tr><th>{'</th><th>'.join(head)}</th></tr>"
+        return f'<table class="dataframe"><thead>{title}</thead>{"".join(lines)}</table>'
+
+    def to_frame(self) -> Any:
+        """The table as a pandas table."""
+        return optional("pandas", "to_frame").DataFrame(self.rows())
+
+    def plot(self, axes: Any = None, band: Sequence[float] | None = (0.1, 0.9)) -> Any:
+        """Draw every mean regret with its band, one panel for each game, on these or new axes."""
+        games = list(self.final())
+        if axes is None:
+            plt = optional("matplotlib.pyplot", "plot")
+            axes = plt.subplots(1, len(games), squeeze=False)[1][0]
+        panels = dict(zip(games, np.ravel(axes), strict=True))
+        for (game, _), result in self.results.items():
+            result.plot(panels[game], band).set_title(game)
+        panels[games[0]].legend()
+        return axes

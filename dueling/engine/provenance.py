@@ -8,6 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]  # the checkout, if the package runs from one
+#: The names in ``about`` that tell where a result was made, and how its file is kept.
+ORIGIN = ("versions", "python", "machine", "commit", "format", "key")
 
 
 def provenance(settings: dict) -> dict:
@@ -19,6 +21,14 @@ def provenance(settings: dict) -> dict:
         "machine": f"{platform.system()}-{platform.machine()}",
         "commit": _own_commit(),
     }
+
+
+def settings(about: dict) -> dict:
+    """What of ``about`` belongs to the result: all but :data:`ORIGIN`.
+
+    Results with equal settings and equal arrays are the same, wherever they were made.
+    """
+    return {name: value for name, value in about.items() if name not in ORIGIN}
 
 
 def _plain(value):
@@ -39,19 +49,24 @@ def _own_commit() -> str:
     return commit()
 
 
+def git(root: Path, *words: str) -> str:
+    """What git answers in a folder; an OSError or SubprocessError if it is missing or refuses."""
+    run = subprocess.run(
+        ("git", *words), cwd=root, capture_output=True, text=True, check=True, timeout=10
+    )
+    return run.stdout.strip()
+
+
+def edited(root: Path = ROOT) -> bool:
+    """Whether git sees a change to a tracked file of the checkout."""
+    return bool(git(root, "status", "--porcelain", "--untracked-files=no"))
+
+
 def commit(root: Path = ROOT) -> str:
     """The commit of the checkout, marked when edited; of an unpacked archive; else ``unknown``."""
-
-    def git(*words: str) -> str:
-        run = subprocess.run(
-            ("git", *words), cwd=root, capture_output=True, text=True, check=True, timeout=10
-        )
-        return run.stdout.strip()
-
     try:
-        git("ls-files", "--error-unmatch", "pyproject.toml")  # not a checkout around this one
-        edited = git("status", "--porcelain", "--untracked-files=no")
-        return git("rev-parse", "HEAD") + ("-edited" if edited else "")
+        git(root, "ls-files", "--error-unmatch", "pyproject.toml")  # not a checkout around this one
+        return git(root, "rev-parse", "HEAD") + ("-edited" if edited(root) else "")
     except (OSError, subprocess.SubprocessError):
         archived = root / ".git_archival.txt"  # git archive writes the commit into it
         text = archived.read_text(encoding="utf-8").strip() if archived.exists() else ""

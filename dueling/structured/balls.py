@@ -4,7 +4,6 @@ They are built as ``machine(X, rng, **parameters)`` over a set of arms X and run
 inside the very texts of Doubler and Sparring that serve finite sets.
 """
 
-from functools import cache
 from math import inf, sqrt
 
 import numpy as np
@@ -15,13 +14,6 @@ from .radius import delta_of_epoch, squared_radius
 from .sets import Ellipsoid
 
 REFRESH = 16  # the factor of A^-1 is corrected every REFRESH * n rounds
-
-
-@cache
-def over(machine: type, arms: type) -> type:
-    """The class of these machines over arm sets of this class: it has the methods of both."""
-    name = f"{machine.__name__} over {arms.__name__}"
-    return type(name, (machine, arms), {"__doc__": machine.__doc__, "__slots__": ()})
 
 
 class ConfidenceBall:
@@ -43,8 +35,7 @@ class ConfidenceBall:
     """
 
     def __init__(self, X, rng, scale=1.0, delta=None):
-        own = {k: v.copy() if isinstance(v, np.ndarray) else v for k, v in vars(X).items()}
-        vars(self).update(own)  # what the oracle reads
+        self.X, self.d = X, X.d
         B = X.spanner()
         self.n, self.N = B.shape
         self.scale = checks.real("scale", scale, "a number > 0", lambda s: s > 0)
@@ -58,8 +49,6 @@ class ConfidenceBall:
         self.mean, self.x, self.arm = np.zeros(self.N), np.zeros(self.d), np.zeros(self.d)
         self.c, self.h, self.g = np.zeros(self.N), np.zeros(self.N), np.zeros(self.n)  # scratch
         self.RM, self.E = np.zeros((self.n, self.N)), np.zeros((self.n, self.n))
-        if taken := [name for name in own if vars(self)[name] is not own[name]]:
-            raise ValueError(f"{X!r} has a field {taken[0]!r}, a name of the machine's; rename it.")
 
     def reset(self):
         """Forget all rewards; the next epoch begins."""
@@ -153,7 +142,7 @@ class ConfidenceBall1(ConfidenceBall):
     def __new__(cls, X, rng, root="updated", **parameters):
         """A machine over the arms of X."""
         symmetric = checks.one_of("root", root, ("updated", "symmetric")) == "symmetric"
-        return object.__new__(over(SymmetricRoot if symmetric else cls, type(X)))
+        return object.__new__(SymmetricRoot if symmetric else cls)
 
     def __init__(self, X, rng, scale=1.0, delta=None, root="updated"):
         super().__init__(X, rng, scale, delta)
@@ -168,7 +157,7 @@ class ConfidenceBall1(ConfidenceBall):
                 step = width if side == 0 else -width
                 for j in range(self.N):
                     c[j] = mean[j] + step * R[i, j]
-                self.argmax(c, x)
+                self.X.argmax(c, x)
                 value = dot(c, x) + c[self.d]
                 if value > best:
                     best = value
@@ -219,9 +208,9 @@ class ConfidenceBall2(ConfidenceBall):
     def __new__(cls, X, rng, **parameters):
         """A machine over the arms of X."""
         if isinstance(X, Ellipsoid):
-            return object.__new__(over(OnEllipsoid, type(X)))
+            return object.__new__(OnEllipsoid)
         if hasattr(X, "vertices"):
-            return object.__new__(over(OnVertices, type(X)))
+            return object.__new__(OnVertices)
         raise ValueError(
             f"ConfidenceBall2 has no exact maximum over {X!r}, which has neither listed vertices "
             "nor a quadratic boundary; ConfidenceBall1 needs only the linear oracle."
@@ -290,7 +279,7 @@ class OnEllipsoid(ConfidenceBall2):
             self.gap = over / (2 * (low - first)) if low > first else sqrt(over)
         norm = sqrt(dot(self.v, self.v))
         for i in range(self.d):
-            self.arm[i] = self.centre[i] + dot(self.shape[i], self.v) / norm
+            self.arm[i] = self.X.centre[i] + dot(self.X.shape[i], self.v) / norm
         return self.arm
 
     def prepare(self, width):

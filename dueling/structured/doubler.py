@@ -120,7 +120,7 @@ class LinearDoubler(Doubler):
 
     def parts(self, game) -> tuple:
         """One machine and the list L."""
-        X = game.K
+        X = game.X
         if self.memory == "counts":
             merge = hasattr(X, "vertices")
             capacity = min(len(X.vertices()), game.T) if merge else game.T

@@ -8,7 +8,7 @@ from ..engine import checks
 from ..game import Rounds
 from ..scenarios import Scenario
 from .algebra import dot, put
-from .sets import TOLERANCE, Arms, vector
+from .sets import TOLERANCE, Arms, Ellipsoid, vector
 
 LINKS = ("linear", "logit", "natural")
 
@@ -18,14 +18,11 @@ class LinearRounds(Rounds):
 
     ``lost[0]`` and ``lost[1]`` sum the gaps :math:`\Delta_{x_t}` of the left and
     :math:`\Delta_{y_t}` of the right arms, ``lost[2]`` counts the right arms that were not optimal;
-    ``history`` keeps them at the checkpoints. ``K`` is the set of arms, in the place of the number
-    of arms of a finite game.
+    ``history`` keeps them at the checkpoints.
     """
 
-    __slots__ = ("K",)  # the set of arms is invisible to the compiler
-
     def __init__(self, X, mu, offset, T, checkpoints, rng):
-        self.K, self.mu, self.offset, self.d = X, mu.copy(), offset, X.d
+        self.X, self.mu, self.offset, self.d = X, mu.copy(), offset, X.d
         self.top = float(X.best(mu) @ mu + offset)
         self.lost = np.zeros(3)
         super().__init__(T, checkpoints, rng, self.lost)
@@ -112,7 +109,8 @@ class LinearUtilities(Scenario):
             )
         if link == "natural" and self.bottom <= 0:
             raise ValueError("natural link reads 0/0 where both utilities are 0; raise the offset.")
-        numbers = (*vars(X).values(), X.convex, self.mu, self.offset, self.link)
+        scratch = [np.zeros(X.d)] if isinstance(X, Ellipsoid) else []  # as version 0.2 hashed it
+        numbers = (*vars(X).values(), *scratch, X.convex, self.mu, self.offset, self.link)
         kind = f"{self.kind.format(link=link)}/{X!r}"
         super().__init__(name, kind, *(np.asarray(v, float) for v in numbers))
 

@@ -8,6 +8,7 @@ Inside a machine an arm is *lifted*: :math:`x'=(x,1)` in R^(d+1), which makes af
 
 from contextlib import suppress
 from math import inf, sqrt
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +28,6 @@ class Arms:
     of arms is an arm.
     """
 
-    __slots__ = ("__dict__", "_spanner")  # the slot is invisible to the compiler
     convex = True
 
     def __repr__(self) -> str:
@@ -41,9 +41,12 @@ class Arms:
 
     def spanner(self) -> np.ndarray:
         """A barycentric spanner of the lifted set, one row for each vector (computed once)."""
-        if not hasattr(self, "_spanner"):
-            self._spanner = spanner(self)
-        return self._spanner
+        if self not in _SPANNERS:
+            _SPANNERS[self] = spanner(self)
+        return _SPANNERS[self]
+
+
+_SPANNERS: WeakKeyDictionary[Arms, np.ndarray] = WeakKeyDictionary()  # apart: a set is a value
 
 
 class Points(Arms):
@@ -100,17 +103,17 @@ class Inequalities(Arms):
     """
 
     def __init__(self, A, b):
-        self.A_, self.b_ = checks.numbers("A", A, 2), checks.numbers("b", b, 1)
-        if len(self.A_) != len(self.b_):
-            raise ValueError(f"A has {len(self.A_)} rows and b {len(self.b_)}; they must agree.")
-        self.d = self.A_.shape[1]
+        self.A, self.b = checks.numbers("A", A, 2), checks.numbers("b", b, 1)
+        if len(self.A) != len(self.b):
+            raise ValueError(f"A has {len(self.A)} rows and b {len(self.b)}; they must agree.")
+        self.d = self.A.shape[1]
         for j in range(self.d):
             for sign in (1.0, -1.0):
                 self.best(sign * np.eye(self.d)[j])  # refuses an empty or unbounded set
 
     def argmax(self, c, x):
         """A vertex that maximises <c, x>."""
-        found = linprog(-np.asarray(c)[: self.d], self.A_, self.b_, bounds=(None, None))
+        found = linprog(-np.asarray(c)[: self.d], self.A, self.b, bounds=(None, None))
         if found.status != 0:
             what = {2: "empty", 3: "unbounded"}.get(found.status, "not solved by linprog")
             raise ValueError(f"the set of all x with A x <= b is {what}; a set of arms is compact.")
@@ -118,14 +121,14 @@ class Inequalities(Arms):
 
     def contains(self, x) -> bool:
         """Whether A x <= b."""
-        return bool((self.A_ @ x <= self.b_ + TOLERANCE).all())
+        return bool((self.A @ x <= self.b + TOLERANCE).all())
 
     def polytope(self) -> Polytope:
         """The same set by its vertices, which compiles; the set must have an interior."""
-        norm = np.sqrt((self.A_**2).sum(axis=1))
+        norm = np.sqrt((self.A**2).sum(axis=1))
         c = np.append(np.zeros(self.d), -1.0)  # the largest ball inside
-        ball = linprog(c, np.column_stack([self.A_, norm]), self.b_, bounds=(None, None))
-        halves, found = np.column_stack([self.A_, -self.b_]), np.array([np.nan])
+        ball = linprog(c, np.column_stack([self.A, norm]), self.b, bounds=(None, None))
+        halves, found = np.column_stack([self.A, -self.b]), np.array([np.nan])
         if ball.status == 0 and ball.x[-1] > TOLERANCE:
             with suppress(QhullError), np.errstate(all="ignore"):
                 found = HalfspaceIntersection(halves, ball.x[:-1]).intersections
@@ -151,21 +154,19 @@ class Ellipsoid(Arms):
             )
         if np.linalg.matrix_rank(self.shape) < self.d:
             raise ValueError("shape is singular; an ellipsoid of arms has an interior.")
-        self.z = np.zeros(self.d)
 
     def argmax(self, c, x):
         """The point centre + shape z with z along shape^T c."""
-        square = 0.0
+        z, square = np.zeros(self.d), 0.0
         for j in range(self.d):
-            self.z[j] = 0.0
             for i in range(self.d):
-                self.z[j] += self.shape[i, j] * c[i]
-            square += self.z[j] * self.z[j]
+                z[j] += self.shape[i, j] * c[i]
+            square += z[j] * z[j]
         norm = sqrt(square) if square > 0 else 1.0
         for i in range(self.d):
             x[i] = self.centre[i]
             for j in range(self.d):
-                x[i] += self.shape[i, j] * self.z[j] / norm
+                x[i] += self.shape[i, j] * z[j] / norm
 
     def contains(self, x) -> bool:
         """Whether x is in the ellipsoid."""

@@ -63,6 +63,9 @@ def pulls_sharp(g: ArrayLike, n: ArrayLike, alpha: float, eps: ArrayLike = EPS) 
     .. math:: A(g,n)=\min\Big\{n,\ \nu+\frac1\alpha\nu^{-\alpha}
         +\frac{e^{-2\nu\varepsilon^2g^2}}{1-e^{-2\varepsilon^2g^2}}\Big\},\qquad
         \nu=\Big\lceil\frac{\beta\ln n}{2(1-\varepsilon)^2g^2}\Big\rceil.
+
+    >>> round(float(pulls_sharp(0.3, 32000, alpha=3.0)))
+    441
     """
     g, n = (np.asarray(a)[..., None] for a in (g, n))
     eps = np.atleast_1d(eps)
@@ -184,7 +187,11 @@ def doubler_machine_sharp(
 def doubler_ucb_sharp(
     mu: ArrayLike, T: int, alpha: float, x1: int | None = None, eps: ArrayLike = EPS
 ) -> float:
-    """Theorem D with Lemma A2: regret of Doubler with UCB machines, first list {x1}."""
+    """Theorem D with Lemma A2: regret of Doubler with UCB machines, first list {x1}.
+
+    >>> round(doubler_ucb_sharp([0.8, 0.5], 32000, alpha=3.0))
+    3129
+    """
     return doubler(doubler_machine_sharp(mu, alpha, eps), T, _first(mu.max() - mu, x1))
 
 
@@ -217,6 +224,9 @@ def multisbm(mu: ArrayLike, T: float, alpha: float, x1: int | None = None) -> fl
     .. math:: &\tfrac12\Delta_{x_1}+8\beta H\Big(M\ln T+\sum_x\ln m_x\Big)
         +K\Big(1+\frac2\alpha\Big)\sum_y\Delta_y+\frac{2K}\alpha\sum_x\nu_x^{-\alpha},\\
         &\nu_x=\Big\lceil\frac{8\beta\ln T}{\Delta_x^2}\Big\rceil,\quad m_x=1+K\nu_x.
+
+    >>> round(multisbm([0.8, 0.5], 32000, alpha=3.0))
+    2602
     """
     K, Delta = len(mu), _suboptimal(mu)
     M, beta = K - len(Delta), alpha + 2

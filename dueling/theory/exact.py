@@ -53,7 +53,11 @@ def evolve(chain: Chain, T: int) -> Iterator[tuple[dict, dict]]:
 
 
 def law(chain: Chain, T: int) -> dict:
-    """The law of the state after T rounds: state -> probability."""
+    """The law of the state after T rounds: state -> probability.
+
+    >>> law(ucb_chain([F(1, 2), F(1, 3)], alpha=1.0), T=1)  # (pulls, wins) of each arm
+    {((1, 0), (0, 0)): Fraction(1, 4), ((1, 1), (0, 0)): Fraction(1, 4), ...}
+    """
     return deque(evolve(chain, T), maxlen=1).pop()[1]
 
 
@@ -66,7 +70,11 @@ def marginal(law: dict, f: Callable[[Any], Hashable]) -> dict:
 
 
 def mean(law: dict, f: Callable[[Any], Any]) -> Any:
-    """The expectation of f(state)."""
+    """The expectation of f(state).
+
+    >>> mean({1: F(1, 4), 5: F(3, 4)}, lambda n: n)
+    Fraction(4, 1)
+    """
     return sum(p * f(state) for state, p in law.items())
 
 
@@ -85,7 +93,11 @@ def plays(chain: Chain, T: int, K: int) -> np.ndarray:
 
 
 def counts(machine: tuple) -> tuple[int, ...]:
-    """How often the machine has pulled each arm."""
+    """How often the machine has pulled each arm.
+
+    >>> counts(((2, 1), (1, 0)))
+    (2, 1)
+    """
     return tuple(n for n, _ in machine)
 
 
@@ -194,7 +206,11 @@ def doubler(P: ArrayLike, T: int, alpha: float, ties: str = "random") -> np.ndar
 
 
 def multisbm(P: ArrayLike, T: int, alpha: float, ties: str = "random", y0: int = 0) -> np.ndarray:
-    """Expected plays of MultiSBM, as an array (T, K, K): see :func:`plays`."""
+    """Expected plays of MultiSBM, as an array (T, K, K): see :func:`plays`.
+
+    >>> multisbm([[F(1, 2), F(1, 5)], [F(4, 5), F(1, 2)]], T=3, alpha=1.0)[-1].tolist()
+    [[Fraction(3, 4), Fraction(1, 1)], [Fraction(3, 4), Fraction(1, 2)]]
+    """
     return plays(multisbm_chain(P, alpha, ties, y0), T, len(P))
 
 
@@ -234,7 +250,11 @@ def ucb_laws(means: ArrayLike, T: int, alpha: float, ties: str = "random") -> It
 
 
 def ucb(means: ArrayLike, T: int, alpha: float, ties: str = "random") -> dict:
-    """The joint law of the pull counts of UCB(alpha) after T rounds: counts -> probability."""
+    """The joint law of the pull counts of UCB(alpha) after T rounds: counts -> probability.
+
+    >>> ucb([F(1, 2), F(1, 3)], T=3, alpha=1.0)
+    {(2, 1): Fraction(7, 12), (1, 2): Fraction(5, 12)}
+    """
     return deque(ucb_laws(means, T, alpha, ties), maxlen=1).pop()
 
 

@@ -73,7 +73,12 @@ def multisbm(P: ArrayLike, w: ArrayLike, T: float, alpha: float) -> float:
 
 
 def sparring(P: ArrayLike, w: ArrayLike, T: float, alpha: float) -> float:
-    """The conjecture: two machines, each as if its opponent always played x*."""
+    """The conjecture: two machines, each as if its opponent always played x*.
+
+    >>> arith = scenario("arith/linear")
+    >>> round(sparring(arith.P, arith.gaps, 32000, alpha=3.0))
+    1192
+    """
     w = _costs(P, w)
     return float(pulls(gaps(P[np.argmin(w)]), T, alpha) @ w)
 

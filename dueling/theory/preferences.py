@@ -33,6 +33,9 @@ def condorcet(P: ArrayLike) -> int | None:
     A draw is no defeat, so that :math:`D_y=0` may hold for an arm besides x*: it costs nothing.
     Where several arms have no superior, x* is the one that wins most, the first of them. The
     theorems that divide by :math:`D_y` need more, D > 0 for every arm that costs, and say so.
+
+    >>> condorcet([[0.5, 0.2], [0.8, 0.5]])
+    0
     """
     even = fair(P)
     unbeaten = np.flatnonzero((even >= 0.5 - NOISE).all(axis=0))
@@ -47,6 +50,9 @@ def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
     .. math:: G_{xy}=D_x+\Delta(x,y)=P_{x,x^*}-P_{xy}
 
     `star` is x*, the Condorcet winner unless given. Negative entries are machines that prefer y.
+
+    >>> gap_matrix([[0.5, 0.2], [0.8, 0.5]]).tolist()
+    [[0.0, 0.3], [0.0, 0.30000000000000004]]
     """
     G = P[:, [_star(P, star)]] - P
     return np.where(np.abs(G) > NOISE, G, 0.0)

@@ -1,10 +1,11 @@
-"""Chromium for the tests of the pages and for the PDF: found, or installed where that is possible.
+"""Chromium for the tests of the pages and for the PDF: found, or installed on demand.
 
-python -m edition.release.browser     installs Debian's Chromium, or says why it cannot
+python -m edition.release.browser [--install]     where it is, or why there is none
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import shutil
 import subprocess
@@ -26,13 +27,14 @@ FLAGS = [
     "--font-render-hinting=none",
     "--disable-lcd-text",
 ]
+MISSING = "no Chromium: make browser installs Debian's, as root; or set CHROMIUM to the path of one"
 
 
 def chromium() -> Path | None:
     """The path of an installed Chromium: $CHROMIUM, or the first of the usual names."""
-    given = os.environ.get("CHROMIUM")
-    found = [given] if given else [path for name in NAMES if (path := shutil.which(name))]
-    return Path(found[0]) if found else None
+    named = os.environ.get("CHROMIUM")
+    paths = [named] if named else [path for name in NAMES if (path := shutil.which(name))]
+    return Path(paths[0]) if paths else None
 
 
 def install() -> str:
@@ -45,10 +47,10 @@ def install() -> str:
         return "no Chromium, and only root can install it: apt-get install chromium"
     get = ["apt-get", "install", "--yes", "--no-install-recommends", "chromium"]
     for command in (get, ["apt-get", "update"], get):
-        said = subprocess.run(command, capture_output=True, text=True)
+        attempt = subprocess.run(command, capture_output=True, text=True)
         if chromium():
             return ""
-    return f"no Chromium, and apt-get could not install it: {said.stderr.strip()[-200:]}"
+    return f"no Chromium, and apt-get could not install it: {attempt.stderr.strip()[-200:]}"
 
 
 @contextmanager
@@ -64,7 +66,14 @@ def launched() -> Iterator[Any]:
             browser.close()
 
 
+def main(argv: list[str] | None = None) -> int:
+    """The exit status: 1 without a Chromium."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--install", action="store_true", help="install Debian's, as root")
+    reason = install() if parser.parse_args(argv).install else ("" if chromium() else MISSING)
+    print(reason or chromium(), file=sys.stderr if reason else sys.stdout)
+    return bool(reason)
+
+
 if __name__ == "__main__":
-    if reason := install():
-        sys.exit(reason)
-    print(chromium())
+    sys.exit(main())

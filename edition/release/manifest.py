@@ -1,55 +1,62 @@
 """Whether two builds, or a build and the manifest, hold the same results, figures and pages.
 
-python -m edition.release.manifest [--only results | --write | A B]
+python -m edition.release.manifest [--only results] [A B] | --write | --ready
 
-Without words, _build is compared with reproduce/manifest.json; ``--only results`` leaves the pages
-out, since prose may have changed; ``--write`` renews the manifest from a full build; A and B are
-two built trees (the folders _build), compared file by file.
+Without words, _build is compared with reproduce/manifest.json; A and B are two built trees (the
+folders _build), compared file by file. ``--only results`` leaves the pages out, since prose may
+have changed. ``--write`` renews the manifest from a full build; ``--ready`` says whether
+`make reproduce` can begin.
 
-The status page holds dates and is left out. Checksums are blind to the commit (edition/sums.py).
-On the platform and lock of the manifest every checksum must agree. Elsewhere the last bit of a
-logarithm may differ and with it a simulated run; there, each numeric column of each table must
-agree with the manifest's mean within TOLERANCE of its spread or, if constant, of its value. A table
-of few runs is another sample there: within 1/sqrt(runs), and a table of one run is left out.
+The status page holds dates and is left out. Checksums are blind to where a result was made
+(edition/sums.py). On the platform, Python and lock of the manifest every checksum must agree;
+edition/release/elsewhere.py says what must agree elsewhere.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import json
-import math
 import platform
+import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from dueling.engine.provenance import edited
+
 from .. import place
 from ..kernel import COMMON, vectors
-from ..sums import sums
+from ..sums import differing, sum_of, sums
+from . import elsewhere, rows
 from .facts import edition
 
 ROOT = place.root()
 MANIFEST = Path("reproduce") / "manifest.json"
 KINDS = {"results": "results", "pages": "html"}  # kind -> folder of _build
+ELSEWHERE = {"results": elsewhere.results, "pages": elsewhere.pages}
 STATUS = ["book/back/status.html"]
 # Sums of files that name the commit, and the list of words, which sorts it among the others.
 DERIVED = ["ro-crate-metadata.json", "searchindex.js"]
-TOLERANCE = 0.05
+AGAIN = "git restores it, and make manifest writes it anew after a full build"
 
 Differences = list[str]
 
 
+class Refused(ValueError):
+    """Why there is nothing to compare with, or to write."""
+
+
 def made_at(root: Path) -> dict[str, str]:
     """What must be the same for equal bytes to be expected."""
+    found = vectors()
     return {
         "lock": edition(root).lock,
         "python": ".".join(platform.python_version_tuple()[:2]),
         "machine": f"{platform.system()} {platform.machine()}",
         "libc": " ".join(platform.libc_ver()),
         "numpy": version("numpy"),
-        "vectors": COMMON if COMMON in (found := vectors()) else " ".join(found),
+        "vectors": COMMON if COMMON in found else " ".join(found),
     }
 
 
@@ -58,48 +65,41 @@ def built(build: Path) -> dict[str, dict[str, str]]:
     return {kind: sums(build / folder, [*STATUS, *DERIVED]) for kind, folder in KINDS.items()}
 
 
-def columns(path: Path) -> dict[str, list[float]]:
-    """The numeric columns of a table: how many numbers, their mean, least and largest."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
-    found = {}
-    for name in rows[0] if rows else []:
-        values = numbers([row[name] for row in rows])
-        if values:
-            mean = math.fsum(values) / len(values)
-            three = (mean, min(values), max(values))
-            found[name] = [len(values), *(float(f"{value:.9g}") for value in three)]
-    return found
+def write(root: Path) -> None:
+    """Keep of a full build where it was made, its checksums, tables, simulations and words."""
+    build, path = root / "_build", root / MANIFEST
+    if why := unfit(build):
+        raise Refused(f"No manifest: {why}; make book first.")
+    path.parent.mkdir(exist_ok=True)
+    known = {"place": made_at(root), "sums": built(build)}
+    known["simulations"] = elsewhere.keep(build / "results", path.parent)
+    known["words"] = elsewhere.articles(build / "html", known["sums"]["pages"])
+    place.write(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+    print(f"wrote {MANIFEST}")
 
 
-def numbers(texts: list[str]) -> list[float]:
-    """The finite numbers of a column; none if any entry is not a number."""
+def load(root: Path) -> dict[str, Any]:
+    """The manifest, if it is whole and the tables beside it are those it was written with."""
+    path = root / MANIFEST
+    if not path.exists():
+        raise Refused(f"There is no {MANIFEST} yet: make manifest writes it after a full build.")
     try:
-        return [value for value in map(float, texts) if math.isfinite(value)]
-    except (TypeError, ValueError):
-        return []
-
-
-def tolerance(path: Path) -> float:
-    """How far a column's mean may be from the manifest's, in units of the column's range."""
-    about = path.with_suffix(".json")
-    runs = json.loads(about.read_text(encoding="utf-8")).get("runs") if about.exists() else None
-    return max(TOLERANCE, runs**-0.5) if runs else TOLERANCE
-
-
-def tables(build: Path) -> dict[str, dict[str, Any]]:
-    """The numeric columns of all tables of a build, each table with its tolerance."""
-    folder = build / KINDS["results"]
-    return {
-        path.relative_to(folder).as_posix(): {"within": tolerance(path), "of": columns(path)}
-        for path in sorted(folder.rglob("*.csv"))
-    }
-
-
-def manifest(root: Path) -> dict[str, Any]:
-    """What is kept of a full build: where it was made, its checksums, its columns."""
-    build = root / "_build"
-    return {"place": made_at(root), "sums": built(build), "columns": tables(build)}
+        known = json.loads(place.read(path))
+        parts = [known["place"], known["words"], *(known["sums"][kind] for kind in KINDS)]
+        kept = {elsewhere.SIMULATIONS: known["simulations"]} | {
+            f"{elsewhere.TABLES}/{name}": wanted
+            for name, wanted in known["sums"]["results"].items()
+            if name.endswith(".csv")
+        }
+    except (ValueError, LookupError, TypeError, AttributeError):
+        parts = [None]
+    if not all(part and isinstance(part, dict) for part in parts):
+        raise Refused(f"{MANIFEST} is not a whole manifest: {AGAIN}.")
+    for name, wanted in kept.items():
+        file = path.parent / name
+        if not file.is_file() or sum_of(file) != wanted:
+            raise Refused(f"{MANIFEST.parent / name} is not the manifest's: {AGAIN}.")
+    return known
 
 
 def unfit(build: Path) -> str:
@@ -113,62 +113,76 @@ def unfit(build: Path) -> str:
     return "the pages are those of a small profile" if small else ""
 
 
-def differing(wanted: dict[str, str], found: dict[str, str], kind: str) -> Differences:
-    """Files that are missing, new or of another checksum."""
-    lines = [f"{kind}: {name} is missing" for name in sorted(wanted.keys() - found.keys())]
-    lines += [f"{kind}: {name} is new" for name in sorted(found.keys() - wanted.keys())]
-    both = sorted(wanted.keys() & found.keys())
-    return lines + [f"{kind}: {name} differs" for name in both if wanted[name] != found[name]]
+def explained(lines: Differences, wanted: Path, found: Path) -> Differences:
+    """The differences between two folders, those of a table that both have by its columns."""
+
+    def columns(line: str) -> Differences:
+        name, differs, _ = line.partition(".csv differs")
+        old, new = (rows.read(folder / f"{name}.csv") for folder in (wanted, found))
+        table = differs and old and new
+        return [f"{name}.csv, {told}" for told in rows.changes(old, new)] if table else []
+
+    return [told for line in lines for told in columns(line) or [line]]
 
 
-def far(wanted: dict[str, Any], found: dict[str, Any]) -> Differences:
-    """Columns whose mean is further from the manifest's than the tolerance allows."""
-    lines = []
-    for table, known in wanted.items():
-        for name, (count, mean, low, high) in known["of"].items():
-            now = found.get(table, {"of": {}})["of"].get(name)
-            scale = (high - low) or abs(mean) or 1.0
-            if now is None or now[0] != count:
-                lines.append(f"columns: {table}, {name}: {count} numbers expected, {now} found")
-            elif known["within"] < 1 and abs(now[1] - mean) > known["within"] * scale:
-                lines.append(f"columns: {table}, {name}: mean {now[1]:g}, expected {mean:g}")
-    return lines
+def against(known: dict[str, Any], root: Path, kinds: list[str]) -> tuple[Differences, str]:
+    """The differences between a build and a manifest, and what was compared how."""
+    build, kept, here = root / "_build", root / MANIFEST.parent, made_at(root)
+    wanted, found = known["sums"], built(build)
+    other = [key for key in here if here[key] != known["place"].get(key)]
+    lines, how = {}, [f"on another {', '.join(other)}"]
+    for kind in kinds:
+        folder = build / KINDS[kind]
+        if other:
+            lines[kind], method = ELSEWHERE[kind](known, found[kind], folder, kept)
+            how += method
+        else:
+            told = differing(wanted[kind], found[kind])
+            lines[kind] = explained(told, kept / elsewhere.TABLES, folder)
+    files = sum(len(wanted[kind]) for kind in kinds)
+    rule = ",\n  ".join(how) if other else f"{files} files, byte for byte"
+    return [f"{kind}: {line}" for kind in kinds for line in lines[kind]], rule
 
 
-def against(known: dict[str, Any], root: Path, kinds: list[str]) -> tuple[Differences, str, int]:
-    """The differences between a build and a manifest, by which rule, and of how many files."""
-    here = made_at(root)
-    other = [key for key in here if here[key] != known["place"][key]]
-    if other:
-        rule = f"each column within its tolerance (another {', '.join(other)})"
-        return far(known["columns"], tables(root / "_build")), rule, len(known["columns"])
-    found = built(root / "_build")
-    lines = [line for kind in kinds for line in differing(known["sums"][kind], found[kind], kind)]
-    return lines, "byte for byte", sum(len(known["sums"][kind]) for kind in kinds)
-
-
-def tell(lines: Differences, rule: str, counted: int) -> int:
+def tell(lines: Differences, how: str) -> int:
     """The exit status, after a report that fits a screen."""
-    print(f"Compared {counted} files, {rule}.")
+    print(f"Compared {how}.")
     if not lines:
         print("No difference.")
         return 0
-    print(f"{len(lines)} differences:", *(f"  {line}" for line in lines[:40]), sep="\n")
+    print(f"Differences: {len(lines)}.", *(f"  {line}" for line in lines[:40]), sep="\n")
     if len(lines) > 40:
         print(f"  ... and {len(lines) - 40} more")
     return 1
 
 
-def compare_trees(first: Path, second: Path) -> int:
-    """The exit status of comparing two builds of the same commit, of any profile."""
+def compare_trees(first: Path, second: Path, kinds: list[str]) -> int:
+    """The exit status of comparing two builds, of any profile."""
     lines, counted = [], 0
-    names = {path.name for tree in (first, second) for path in tree.iterdir()}
-    for name in sorted(names):
-        if name == "html" or (name.startswith("results") and not name.endswith("-volatile")):
-            left, right = sums(first / name, STATUS), sums(second / name, STATUS)
-            lines += differing(left, right, name)
+    for name in sorted({path.name for tree in (first, second) for path in tree.iterdir()}):
+        results = name.startswith("results") and not name.endswith("-volatile")
+        if (results and "results" in kinds) or (name == "html" and "pages" in kinds):
+            pair = first / name, second / name
+            left, right = (sums(folder, STATUS) for folder in pair)
+            told = explained(differing(left, right), *pair)
+            lines += [f"{name}: {line}" for line in told]
             counted += len(left)
-    return tell(lines, "byte for byte", counted)
+    if not counted:
+        raise Refused(f"{first} holds nothing to compare: it must be a folder _build.")
+    return tell(lines, f"{counted} files, byte for byte")
+
+
+def ready(root: Path) -> None:
+    """Refuse to begin without a whole manifest, or on a tree that git knows to have changes."""
+    load(root)
+    try:
+        changed = (root / ".git").exists() and edited(root)
+    except (OSError, subprocess.SubprocessError) as why:
+        reason = (getattr(why, "stderr", "") or str(why)).splitlines()[0]
+        print(f"git does not tell whether the tree has changes ({reason}); going on without it.")
+        return
+    if changed:
+        raise Refused("The tree has changes: commit or drop them first.")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -176,27 +190,24 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("trees", nargs="*", type=Path)
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--ready", action="store_true")
     parser.add_argument("--only", choices=KINDS, help="results or pages alone; default both")
     options = parser.parse_args(argv)
-    if options.trees:
-        if len(options.trees) != 2 or not all(tree.is_dir() for tree in options.trees):
-            parser.error("two built trees are compared, each a folder _build")
-        return compare_trees(*options.trees)
-    path = ROOT / MANIFEST
-    if options.write:
-        if why := unfit(ROOT / "_build"):
-            print(f"No manifest: {why}; make book first.")
-            return 1
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(json.dumps(manifest(ROOT), indent=1, sort_keys=True) + "\n")
-        print(f"wrote {MANIFEST}")
-        return 0
-    if not path.exists():
-        print(f"There is no {MANIFEST} yet: make manifest writes it after a full build.")
-        return 1
-    known = json.loads(path.read_text(encoding="utf-8"))
     kinds = [options.only] if options.only else list(KINDS)
-    return tell(*against(known, ROOT, kinds))
+    if options.trees and (
+        len(options.trees) != 2 or not all(tree.is_dir() for tree in options.trees)
+    ):
+        parser.error("two built trees are compared, each a folder _build")
+    try:
+        if options.trees:
+            return compare_trees(*options.trees, kinds)
+        if options.write or options.ready:
+            (write if options.write else ready)(ROOT)
+            return 0
+        return tell(*against(load(ROOT), ROOT, kinds))
+    except Refused as why:
+        print(why)
+        return 1
 
 
 if __name__ == "__main__":

@@ -66,7 +66,15 @@ def status(root: Path, profile: str) -> str:
             letter = kinds.setdefault(kind, chr(ord("A") + len(kinds)))
             cells = (cost["seconds"], cost["peak_mb"], cost["date"], letter)
             rows.append(f"| [](/{name}) | {' | '.join(map(str, cells))} |")
-    return "\n".join([*rows, "", *(f"{letter}: {kind}." for kind, letter in kinds.items())])
+    machines = [f"{letter}: {kind}." for kind, letter in kinds.items()]
+    return "\n".join([*rows, "", *machines, *measured(root, profile)])
+
+
+def measured(root: Path, profile: str) -> list[str]:
+    """The paragraphs in Markdown about times that notebooks measured, kept apart from results."""
+    folder = place.results(root, profile)
+    files = (folder.with_name(f"{folder.name}-volatile") / "measured").glob("*.md")
+    return [f"\n{place.read(path)}" for path in sorted(files)]
 
 
 def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], tree: Any) -> None:

@@ -1,0 +1,66 @@
+"""Whether arrays can come from the simulation that they are said to come from."""
+
+import numpy as np
+
+from . import checks
+
+CURVES = ("regret", "realised")
+RISING = ("average", "cardinal")  # sums of gaps, which are never negative
+
+
+def audit(rounds: np.ndarray, arrays: dict, about: dict) -> None:
+    """Refuse arrays of another shape, kind or sign than ``about`` says, or that contradict it."""
+    T, runs = (checks.whole(name, about.get(name)) for name in ("T", "runs"))
+    checks.checkpoints(rounds, T)
+    for name in ("scenario", "algorithm", "regret"):
+        _hold(isinstance(about.get(name), str), f"{name} is {about.get(name)!r}; it must be a name")
+    _hold(rounds.dtype == np.int64, f"checkpoints are {rounds.dtype}; they must be int64")
+    _hold(arrays, "it holds no array")
+    for name, array in arrays.items():
+        _hold(array.shape[:1] == (runs,), f"{name} has shape {array.shape}; there are {runs} runs")
+        _hold(array.dtype.kind in "bif", f"{name} is of type {array.dtype}; it must hold numbers")
+        _hold(np.isfinite(array).all(), f"{name} has a number that is not finite")
+    for name in (name for name in CURVES if name in arrays):
+        _curve(name, arrays[name], len(rounds), about)
+    if "plays" in arrays:
+        _plays(arrays["plays"], T, about.get("game") or {})
+    if {"regret", "plays"} <= arrays.keys() and rounds[-1] == T:
+        _cost(arrays["regret"][:, -1], arrays["plays"].sum(axis=1), about)
+
+
+def _hold(truth: object, otherwise: str) -> None:
+    if not truth:
+        raise ValueError(otherwise)
+
+
+def _curve(name: str, curve: np.ndarray, rounds: int, about: dict) -> None:
+    _hold(curve.dtype == np.float64, f"{name} is {curve.dtype}; it must be float64")
+    _hold(curve.shape[1:] == (rounds,), f"{name} has shape {curve.shape} at {rounds} checkpoints")
+    asked = about.get("realised") if name == "realised" else about["regret"] != "none"
+    _hold(asked, f"{name} is there, but its settings did not ask for it")
+    if name == "regret" and about["regret"] in RISING:
+        steps = np.diff(curve, axis=1, prepend=0)
+        _hold((steps >= -1e-6).all(), f"{about['regret']} regret falls; it is a sum of gaps >= 0")
+
+
+def _plays(plays: np.ndarray, T: int, game: dict) -> None:
+    K = plays.shape[-1]
+    _hold(plays.dtype == np.int64, f"plays is {plays.dtype}; it must be int64")
+    square = plays.shape[1:] in ((2, K, K), (2, K))
+    _hold(square, f"plays has shape {plays.shape}; it must be runs x 2 x arms (x arms)")
+    arms = len(game.get("P", plays[0, 0]))
+    _hold(arms == K, f"plays has {K} arms; its game has {arms}")
+    _hold((plays >= 0).all(), "plays has a negative count")
+    for total in plays.reshape(len(plays), -1).sum(axis=1):
+        _hold(total == T, f"plays of a run sum to {total}; T is {T}")
+
+
+def _cost(regret: np.ndarray, duels: np.ndarray, about: dict) -> None:
+    """Hold the regret of sums of gaps against the gaps of the arms that were played."""
+    mu = (about.get("game") or {}).get("mu")
+    if about["regret"] not in RISING or mu is None:
+        return
+    pulls = duels if duels.ndim == 2 else (duels.sum(axis=1) + duels.sum(axis=2)) / 2
+    _hold(len(mu) == pulls.shape[1], f"plays has {pulls.shape[1]} arms, mu has {len(mu)}")
+    cost = pulls @ (max(mu) - np.array(mu))
+    _hold(np.allclose(regret, cost, rtol=1e-6), "regret is not that of the plays")

@@ -1,0 +1,186 @@
+"""Set up the environment from the lock alone; run by the Makefile, before anything is installed.
+
+python -m edition.install environment .venv [--wheels FOLDER]
+python -m edition.install wheels FOLDER        the lock's wheels for this Python, with checksums
+python -m edition.install peers FOLDER         what the bench compares with
+
+Only the standard library is imported. No resolver decides anything: pip takes each package of a
+lock in its version and with its hash, builds none, and asks none what it requires. That needs
+nothing of pip that the one of Python 3.11.0 lacks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+import venv
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+LOCK, PEERS = "requirements.txt", "bench/requirements.txt"
+EXACTLY = ("--no-deps", "--only-binary=:all:", "--require-hashes", "--requirement")
+EDITABLE = ("--no-deps", "--no-build-isolation", "--no-index", "--editable", ".")
+NEWEST = (3, 14)
+LEAST = {  # where all of the lock has wheels, and the least version of the system that they need
+    ("Linux", "x86_64"): ("glibc", 2, 28),
+    ("Linux", "aarch64"): ("glibc", 2, 34),
+    ("Darwin", "arm64"): ("macOS", 13, 0),
+}
+SEE = "book/back/install.md says what works where"
+
+
+class Refusal(Exception):
+    """Why the environment cannot be set up, in one sentence."""
+
+
+def supported() -> None:
+    """Refuse a Python or a platform on which the lock cannot be installed."""
+    python, version = platform.python_implementation(), platform.python_version()
+    if python != "CPython" or sys.version_info[:2] > NEWEST:
+        raise Refusal(
+            f"This is {python} {version}; the lock needs CPython 3.11 to 3.{NEWEST[1]}, as in"
+            " make PYTHON=python3.11."
+        )
+    system = platform.system(), platform.machine()
+    if system not in LEAST:
+        raise Refusal(f"This is {' on '.join(system)}; the lock cannot be installed there: {SEE}.")
+    (name, *least), (library, *found) = LEAST[system], release()
+    if name != library or found < least:
+        shown = ".".join(map(str, found))
+        raise Refusal(f"This is {library} {shown}; it must be {name} {least[0]}.{least[1]}: {SEE}.")
+
+
+def release() -> tuple[str, int, int]:
+    """The C library and its version on Linux; macOS and its version there."""
+    linux = platform.system() == "Linux"
+    name, version = platform.libc_ver() if linux else ("macOS", platform.mac_ver()[0])
+    major, minor, *_ = f"{version or 0}.0".split(".")
+    return name or "a C library other than glibc,", int(major), int(minor)
+
+
+def pip(python: Path | str, *words: str, wheels: Path | None = None) -> None:
+    """Run the pip of an interpreter; with a folder of wheels, from it alone."""
+    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    if wheels:
+        words = (*words, "--no-index", "--find-links", str(wheels))
+        kept = {name: value for name, value in environment.items() if not name.startswith("PIP_")}
+        environment = kept | {"PIP_CONFIG_FILE": os.devnull}
+    command = [str(python), "-m", "pip", "--disable-pip-version-check", "--quiet", *words]
+    if subprocess.run(command, env=environment).returncode:
+        raise Refusal(f"pip {words[0]} failed; what it said stands above.")
+
+
+def install(python: Path | str, wheels: Path | None = None) -> None:
+    """Install the lock for an interpreter, and the package from this checkout."""
+    pip(python, "install", *EXACTLY, LOCK, wheels=wheels)
+    link(python)
+
+
+def link(python: Path | str) -> None:
+    """Install the package from this checkout, built by the lock's setuptools."""
+    pip(python, "install", *EDITABLE)
+
+
+def collect(folder: Path) -> None:
+    """Download the lock's wheels for this Python and platform, and write their checksums."""
+    pip(sys.executable, "download", *EXACTLY, LOCK, "--dest", str(folder))
+    sums = {path.name: sum_of(path) for path in sorted(folder.glob("*.whl"))}
+    lines = [f"{value}  {name}\n" for name, value in sums.items()]
+    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+
+
+def sum_of(path: Path | str) -> str:
+    """The SHA-256 of a file."""
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+# --- the environment
+
+
+def ingredients() -> list[str]:
+    """What an environment is made of: the interpreter, the lock, the package's own description."""
+    python = f"{platform.python_version()} {os.path.realpath(sys.executable)}"
+    return [f"python {python}", f"lock {sum_of(LOCK)}", f"project {sum_of('pyproject.toml')}"]
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """The environment for this process alone; a second set-up waits."""
+    import fcntl
+
+    with folder.with_name(f"{folder.name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"Another make sets up {folder}: waiting for it.", flush=True)
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def environment(folder: Path, wheels: Path | None = None) -> None:
+    """Make the environment what it must be; one made of the same ingredients stays as it is."""
+    supported()
+    wanted, stamp, python = ingredients(), folder / "ready", folder / "bin" / "python"
+    with alone(folder):
+        held = stamp.read_text().splitlines() if stamp.exists() else []
+        if held == wanted:
+            return
+        if held[:2] == wanted[:2]:
+            link(python)
+        else:
+            create(folder)
+            install(python, wheels)
+        pip(python, "check")
+        stamp.write_text("\n".join(wanted))
+
+
+def create(folder: Path) -> None:
+    """Create an environment that holds pip alone, in place of the one that is there."""
+    if importlib.util.find_spec("ensurepip") is None:
+        raise Refusal(
+            f"{sys.executable} cannot make an environment with pip; on Debian or Ubuntu:"
+            " apt-get install python3-venv."
+        )
+    print(f"Setting up {folder} from {LOCK}, on Python {platform.python_version()}.", flush=True)
+    venv.create(folder, clear=True, symlinks=True, with_pip=True)
+
+
+def arguments(argv: list[str] | None) -> argparse.Namespace:
+    """The command line, parsed."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=["environment", "wheels", "peers"])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--wheels", type=Path, help="install from this folder, without an index")
+    options = parser.parse_args(argv)
+    if options.wheels and not options.wheels.is_dir():
+        parser.error(f"{options.wheels} is no folder; make wheels fills one.")
+    return options
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The exit status: 0, 1 after a refusal, 130 when interrupted."""
+    options = arguments(argv)
+    try:
+        if options.what == "environment":
+            environment(options.folder, options.wheels)
+        elif options.what == "wheels":
+            collect(options.folder)
+        else:
+            pip(sys.executable, "install", *EXACTLY, PEERS, "--target", str(options.folder))
+    except Refusal as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("Interrupted: the next make sets it up.", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

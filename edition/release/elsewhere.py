@@ -1,0 +1,126 @@
+"""Whether a build on another platform, Python or lock has the results of the manifest.
+
+There the last bit of a logarithm may differ, and with it, rarely, a simulated run. So the sets of
+files are compared, settings and words exactly, and numbers row by row within the errors of the rows
+(:mod:`edition.release.rows`). For that, reproduce/ keeps the tables as they are and the mean final
+regret of every stored simulation, and the manifest the sum of each page's words.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from dueling import Result
+from dueling.engine.provenance import settings
+
+from ..sums import differing, digest, sum_of
+from . import rows
+
+TABLES, SIMULATIONS = "tables", "simulations.csv"  # in reproduce/
+HEAD = ["file", "settings", "runs", "mean", "standard error"]
+BY_ROWS = (".csv", ".npz")
+UNNAMED = ("_static/", "_images/")  # the theme's own files, pictures named after their bytes
+
+Report = tuple[list[str], list[str]]  # the differences, and what was compared how
+
+ARTICLE = re.compile(r"<article.*?</article>", re.S)
+NUMBER = re.compile(r"[-+−]?\d+([.,]\d+)*(e[-+]?\d+)?")
+
+
+# What is kept
+
+
+def simulation(path: Path) -> list[str]:
+    """The sum of a stored simulation's settings, its runs, its mean final regret and the error."""
+    result = Result.load(path)
+    shapes = {name: [*array.shape, array.dtype.str] for name, array in result.arrays.items()}
+    held = json.dumps([settings(result.about), result.checkpoints.tolist(), shapes], sort_keys=True)
+    final = result.regret[:, -1]
+    error = final.std(ddof=1) / math.sqrt(len(final)) if len(final) > 1 else 0.0
+    numbers = (repr(float(value)) for value in (final.mean(), error))
+    return [digest(held.encode())[:16], str(len(final)), *numbers]
+
+
+def simulations(results: Path) -> rows.Table:
+    """The stored simulations of a build; a damaged one has a name alone."""
+    table = [HEAD]
+    for path in sorted(results.rglob("*.npz")):
+        row = [path.relative_to(results).as_posix()]
+        with suppress(ValueError):
+            row += simulation(path)
+        table.append(row)
+    return table
+
+
+def words(page: Path) -> str:
+    """The sum of a page's words: its article without markup, numbers and the foot that cites it."""
+    text = page.read_text(encoding="utf-8", errors="replace")
+    article = "".join(ARTICLE.findall(text)).partition('<section class="page-about"')[0]
+    bare = " ".join(re.sub(r"<[^>]+>", " ", article).split())
+    return digest(NUMBER.sub("#", bare).encode())
+
+
+def articles(html: Path, names: Iterable[str]) -> dict[str, str]:
+    """The sum of the words of every page among some files, the theme's aside."""
+    chosen = (name for name in names if name.endswith(".html") and not name.startswith(UNNAMED))
+    return {name: words(html / name) for name in chosen}
+
+
+def keep(results: Path, folder: Path) -> str:
+    """Copy the tables of a build and list its simulations; the sum of that list."""
+    shutil.rmtree(folder / TABLES, ignore_errors=True)
+    for path in sorted(results.rglob("*.csv")):
+        target = folder / TABLES / path.relative_to(results)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, target)
+    with (folder / SIMULATIONS).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows(simulations(results))
+    return sum_of(folder / SIMULATIONS)
+
+
+# What is compared
+
+
+def results(known: dict[str, Any], found: dict[str, str], folder: Path, kept: Path) -> Report:
+    """The differences of the results, and what was compared how."""
+
+    def bytes_of(sums: dict[str, str]) -> dict[str, str]:
+        return {name: "" if name.endswith(BY_ROWS) else value for name, value in sums.items()}
+
+    wanted = known["sums"]["results"]
+    lines = differing(bytes_of(wanted), bytes_of(found))
+    tables = sorted(name for name in wanted.keys() & found.keys() if name.endswith(".csv"))
+    for name in tables:
+        tolerance = rows.within(rows.runs_of(folder / name))
+        pair = rows.read(kept / TABLES / name), rows.read(folder / name)
+        lines += [f"{name}, {told}" for told in rows.changes(*pair, tolerance)]
+    listed = rows.read(kept / SIMULATIONS)
+    told = rows.changes(listed, simulations(folder), rows.within(0))
+    return lines + [f"stored simulations, {line}" for line in told], [
+        f"{len(tables)} tables row by row (words and verdicts exactly, numbers within "
+        f"{rows.WITHIN} standard errors where their row tells one, else to {rows.EXACT:g})",
+        f"{len(listed) - 1} stored simulations by settings (exactly) and mean final regret",
+        f"{sum(not name.endswith(BY_ROWS) for name in wanted)} other results byte for byte",
+    ]
+
+
+def pages(known: dict[str, Any], found: dict[str, str], folder: Path, kept: Path) -> Report:
+    """The differences of the pages, and what was compared how."""
+
+    def named(sums: dict[str, str], sentences: dict[str, str]) -> dict[str, str]:
+        return {name: sentences.get(name, "") for name in sums if not name.startswith(UNNAMED)}
+
+    wanted = named(known["sums"]["pages"], known["words"])
+    lines = differing(wanted, named(found, articles(folder, found)))
+    return lines, [
+        f"{len(known['words'])} pages by their words, numbers and pictures aside",
+        f"{len(wanted) - len(known['words'])} files of the pages by their names",
+    ]

@@ -1,0 +1,433 @@
+"""Set-up by the lock alone: an index that has moved on, old pips, other platforms, two at once."""
+
+import ensurepip
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+import venv
+import zipfile
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from edition import install
+from edition.release import browser
+
+ROOT = Path(__file__).parents[1]
+MAKE = ["make", "--silent", "--file=Makefile", "--file=-"]
+
+
+def locked():
+    """Every requirement of the lock, its marker included."""
+    lines = (ROOT / install.LOCK).read_text().splitlines()
+    return [Requirement(line.removesuffix("\\")) for line in lines if re.match(r"\w", line)]
+
+
+def version(requirement):
+    return str(requirement.specifier).removeprefix("==")
+
+
+def needed(*names):
+    """The packages that these need, by way of extras too, and they themselves."""
+    todo, held = [Requirement(name) for name in names], {}
+    while todo:
+        requirement = todo.pop()
+        known = held.setdefault(canonicalize_name(requirement.name), set())
+        extras = {"", *requirement.extras} - known
+        known |= extras
+        for other in map(Requirement, metadata.requires(requirement.name) or []):
+            if any(other.marker is None or other.marker.evaluate({"extra": e}) for e in extras):
+                todo.append(other)
+    return set(held)
+
+
+# --- an index in which every locked package has a newer version
+
+
+def wheel(folder, name, version):
+    """A wheel without code that requires and offers what the real package does."""
+    stem = f"{name.replace('-', '_')}-{version}"
+    try:
+        real = metadata.metadata(name)
+    except metadata.PackageNotFoundError:  # not for this platform or this Python
+        real = metadata.metadata("dueling")
+        del real["Requires-Dist"]
+    fields = [("Metadata-Version", "2.1"), ("Name", name), ("Version", version)]
+    for field in ("Provides-Extra", "Requires-Dist"):
+        fields += [(field, value) for value in real.get_all(field) or []]
+    texts = {
+        "METADATA": "".join(f"{field}: {value}\n" for field, value in fields),
+        "WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    path = folder / name / f"{stem}-py3-none-any.whl"
+    path.parent.mkdir(exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        for file, text in texts.items():
+            archive.writestr(f"{stem}.dist-info/{file}", text)
+        record = "".join(f"{stem}.dist-info/{file},,\n" for file in (*texts, "RECORD"))
+        archive.writestr(f"{stem}.dist-info/RECORD", record)
+    return path
+
+
+class Index:
+    """A package index on this machine, which remembers the wheels that it was asked for."""
+
+    def __init__(self, folder):
+        self.fetched = fetched = set()
+
+        class Handler(SimpleHTTPRequestHandler):
+            def __init__(self, *arguments):
+                super().__init__(*arguments, directory=str(folder))
+
+            def do_GET(self):
+                fetched.add(self.path.rpartition("/")[2])
+                super().do_GET()
+
+            def log_message(self, *words):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.address = f"http://127.0.0.1:{self.server.server_port}/"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+
+@pytest.fixture(scope="module")
+def moved(tmp_path_factory):
+    """The lines of a lock with our structure, and an index that has moved on since it was made."""
+    folder, lines = tmp_path_factory.mktemp("index"), {}
+    for requirement in locked():
+        path = wheel(folder, requirement.name, version(requirement))
+        lines[requirement] = f"{requirement} --hash=sha256:{install.sum_of(path)}\n"
+        wheel(folder, requirement.name, f"{Version(version(requirement)).major + 1}.0")
+    index = Index(folder)
+    yield lines, index
+    index.server.shutdown()
+
+
+#: The pip of Python 3.11.0, the oldest that can meet the lock.
+OLDEST, HASH = "22.3", "1daab4b8d3b97d1d763caeb01a4640a2250a0ea899e257b1e44b9eded91e15ab"
+
+
+def bundled():
+    """The wheel of the pip that this Python puts into a new environment."""
+    places = [Path(ensurepip.__file__).parent / "_bundled", Path("/usr/share/python-wheels")]
+    return next(path for place in places for path in place.glob(f"pip-{ensurepip.version()}-*.whl"))
+
+
+def oldest(folder):
+    """The wheel of the oldest pip, from the real index."""
+    if sys.version_info >= (3, 12):
+        pytest.skip(f"pip {OLDEST} does not run on Python 3.12 or newer")
+    (folder / "pip.txt").write_text(f"pip=={OLDEST} --hash=sha256:{HASH}\n")
+    words = ["download", "--retries=0", "--timeout=5", "--dest", str(folder)]
+    command = [sys.executable, "-m", "pip", *words, *install.EXACTLY, str(folder / "pip.txt")]
+    if subprocess.run(command, capture_output=True).returncode:
+        pytest.skip(f"pip {OLDEST} is not at hand, and no index can be reached")
+    return next(folder.glob("pip-*.whl"))
+
+
+def without_settings(monkeypatch):
+    """Take pip's settings out of the environment, and those that would slow it down."""
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    for name in [name for name in os.environ if name.startswith("PIP_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+
+
+def unpacked(kind, folder):
+    """A folder that holds one of the pips."""
+    if kind == "of the lock":
+        (folder / "path").mkdir()
+        (folder / "path" / "pip").symlink_to(metadata.distribution("pip").locate_file("pip"))
+    else:
+        wheel = bundled() if kind == "of this Python" else oldest(folder)
+        zipfile.ZipFile(wheel).extractall(folder / "path")
+    return folder / "path"
+
+
+class Drift:
+    """A new environment with one of the pips, before a lock whose index has moved on."""
+
+    def __init__(self, kind, lines, folder):
+        self.path, self.lock = unpacked(kind, folder), folder / "lock.txt"
+        venv.create(folder / "new", symlinks=True)
+        self.python = folder / "new" / "bin" / "python"
+        part = None if kind == "of the lock" else needed("pytest-cov", "pip-audit")
+        lines = {r: line for r, line in lines.items() if part is None or r.name in part}
+        self.lock.write_text("".join(lines.values()))
+        self.locked = {(r.name, version(r)) for r in lines if not r.marker or r.marker.evaluate()}
+
+    def old(self):
+        """Whether this pip looks for the newest version of a package that has extras."""
+        return bool(list(self.path.glob("pip-2[23].*.dist-info")))
+
+    def installed(self):
+        """What the environment holds now, by name and version."""
+        site = [str(path) for path in self.python.parents[1].glob("lib/*/site-packages")]
+        return {(canonicalize_name(d.name), d.version) for d in metadata.distributions(path=site)}
+
+
+@pytest.mark.parametrize("kind", ["of this Python", "of the lock", "the oldest"])
+def test_an_index_that_has_moved_on_changes_nothing(kind, moved, tmp_path, monkeypatch, capfd):
+    """All of the lock with its own pip, a part of it with older ones; and a twin that resolves."""
+    lines, index = moved
+    drift = Drift(kind, lines, tmp_path)
+    without_settings(monkeypatch)
+    monkeypatch.setenv("PYTHONPATH", str(drift.path))
+    monkeypatch.setenv("PIP_INDEX_URL", index.address)
+    if drift.old():
+        resolving = [word for word in install.EXACTLY if word != "--no-deps"]
+        with pytest.raises(install.Refusal):
+            install.pip(drift.python, "install", *resolving, str(drift.lock))
+        assert re.search(r"pinned with ==(.|\n)*(coverage|CacheControl)\[", capfd.readouterr().err)
+        assert drift.installed() == set()
+    index.fetched.clear()
+    install.pip(drift.python, "install", *install.EXACTLY, str(drift.lock))
+    assert drift.installed() == drift.locked
+    wheels = {f"{name.replace('-', '_')}-{v}-py3-none-any.whl" for name, v in drift.locked}
+    assert {name for name in index.fetched if name.endswith(".whl")} == wheels
+
+
+def test_the_package_is_built_by_what_is_installed(monkeypatch):
+    without_settings(monkeypatch)
+    monkeypatch.chdir(ROOT)
+    install.pip(sys.executable, "install", "--dry-run", *install.EDITABLE)
+    isolated = [word for word in install.EDITABLE if word != "--no-build-isolation"]
+    with pytest.raises(install.Refusal, match="pip install failed"):
+        install.pip(sys.executable, "install", "--dry-run", *isolated)
+
+
+def test_a_folder_of_wheels_is_enough(moved, tmp_path, monkeypatch):
+    without_settings(monkeypatch)
+    lines, index = moved
+    few = [line for r, line in lines.items() if r.name in needed("pytest-cov")]
+    monkeypatch.chdir(tmp_path)
+    Path(install.LOCK).write_text("".join(few))
+    monkeypatch.setenv("PIP_INDEX_URL", index.address)
+    assert install.main(["wheels", "kept"]) == 0
+    sums = dict(reversed(line.split()) for line in Path("kept/SHA256SUMS").read_text().splitlines())
+    assert sums == {path.name: install.sum_of(path) for path in Path("kept").glob("*.whl")}
+    assert len(sums) == len(few) > 3
+    index.fetched.clear()
+    monkeypatch.setenv("PIP_FIND_LINKS", index.address)  # a setting that would use the network
+    words = ["install", *install.EXACTLY, install.LOCK, "--target", "new"]
+    install.pip(sys.executable, *words, wheels=Path("kept"))
+    assert len(list(Path("new").glob("*.dist-info"))) == len(few) and not index.fetched
+
+
+def test_the_folder_of_wheels_must_be_there(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        install.main(["environment", str(tmp_path / "new"), "--wheels", str(tmp_path / "none")])
+    assert "is no folder; make wheels fills one." in capsys.readouterr().err
+
+
+def test_every_installation_is_by_the_module():
+    for file in ("Makefile", ".binder/postBuild", "Containerfile", ".github/workflows/ci.yml"):
+        assert not re.search(r"\bpip3? install", (ROOT / file).read_text()), file
+
+
+def test_the_module_needs_nothing_installed():
+    bare = [sys.executable, "-S", "-m", "edition.install", "--help"]
+    assert subprocess.run(bare, cwd=ROOT, capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("lock", [install.LOCK, install.PEERS])
+def test_every_package_has_hashes(lock):
+    text = (ROOT / lock).read_text().replace("\\\n", "")
+    lines = [line for line in text.splitlines() if re.match(r"\w", line)]
+    assert lines and all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:", line) for line in lines)
+
+
+def test_actions_are_pinned_by_commit():
+    uses = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
+    assert uses and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action) for action in uses)
+
+
+# --- where it works
+
+
+@pytest.mark.parametrize(
+    ("system", "machine", "libc", "reason"),
+    [
+        ("Linux", "x86_64", ("glibc", "2.28"), None),
+        ("Linux", "aarch64", ("glibc", "2.34"), None),
+        ("Darwin", "arm64", ("", "13.0"), None),
+        ("Linux", "x86_64", ("glibc", "2.17"), "This is glibc 2.17; it must be glibc 2.28"),
+        ("Linux", "aarch64", ("glibc", "2.31"), "This is glibc 2.31; it must be glibc 2.34"),
+        ("Linux", "x86_64", ("", ""), "This is a C library other than glibc, 0.0; it must be"),
+        ("Linux", "riscv64", ("glibc", "2.39"), "This is Linux on riscv64; the lock cannot be"),
+        ("Darwin", "x86_64", ("", "14.4"), "This is Darwin on x86_64; the lock cannot be"),
+        ("Darwin", "arm64", ("", "12.7.1"), "This is macOS 12.7; it must be macOS 13.0"),
+        ("Windows", "AMD64", ("", ""), "This is Windows on AMD64; the lock cannot be"),
+    ],
+)
+def test_a_platform_works_or_is_refused_in_a_sentence(system, machine, libc, reason, monkeypatch):
+    monkeypatch.setattr(install.platform, "system", lambda: system)
+    monkeypatch.setattr(install.platform, "machine", lambda: machine)
+    monkeypatch.setattr(install.platform, "libc_ver", lambda: libc)
+    monkeypatch.setattr(install.platform, "mac_ver", lambda: (libc[1], (), machine))
+    if reason is None:
+        return install.supported()
+    with pytest.raises(install.Refusal, match=f"{re.escape(reason)}.*install.md says"):
+        install.supported()
+
+
+@pytest.mark.parametrize(
+    ("implementation", "version"), [("CPython", (3, 15, 0)), ("PyPy", (3, 11, 0))]
+)
+def test_a_python_without_wheels_is_refused(implementation, version, monkeypatch):
+    monkeypatch.setattr(install.platform, "python_implementation", lambda: implementation)
+    monkeypatch.setattr(install.sys, "version_info", version)
+    with pytest.raises(install.Refusal, match="as in make PYTHON=python3"):
+        install.supported()
+
+
+# --- the environment is what it is made of
+
+
+@pytest.fixture
+def steps(tmp_path, monkeypatch):
+    """The steps of set-ups in a new checkout, noted and not taken."""
+    taken = []
+
+    def create(folder):
+        taken.append("create")
+        time.sleep(0.2)
+        (folder / "ready").unlink(missing_ok=True)
+        folder.mkdir(exist_ok=True)
+
+    def pip(python, *words, wheels=None):
+        taken.append("link" if "--editable" in words else words[0])
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(install, "create", create)
+    monkeypatch.setattr(install, "pip", pip)
+    for file in (install.LOCK, "pyproject.toml"):
+        Path(file).write_text("one")
+    return taken
+
+
+WHOLE = ["create", "install", "link", "check"]
+
+
+def set_up(steps):
+    """The steps of one set-up."""
+    steps.clear()
+    assert install.main(["environment", "env"]) == 0
+    return list(steps)
+
+
+def test_an_environment_is_made_once(steps):
+    assert set_up(steps) == WHOLE
+    os.utime(install.LOCK, (2e9, 2e9))
+    os.utime("pyproject.toml", (2e9, 2e9))
+    assert set_up(steps) == []
+
+
+def test_what_changed_is_made_again(steps, monkeypatch):
+    set_up(steps)
+    Path("pyproject.toml").write_text("two")
+    assert set_up(steps) == ["link", "check"]
+    Path(install.LOCK).write_text("two")
+    assert set_up(steps) == WHOLE
+    monkeypatch.setattr(install.sys, "executable", "/another/python")
+    assert set_up(steps) == WHOLE
+    Path("env/ready").write_text("pyth")
+    assert set_up(steps) == WHOLE
+
+
+@pytest.mark.parametrize(
+    ("error", "status"), [(install.Refusal("no"), 1), (KeyboardInterrupt, 130)]
+)
+def test_a_set_up_that_stopped_begins_again(steps, monkeypatch, error, status):
+    def stop(*words, **options):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(install, "pip", stop)
+        assert install.main(["environment", "env"]) == status
+    assert set_up(steps) == WHOLE
+
+
+def test_two_at_once_take_turns(steps, capsys):
+    both = [threading.Thread(target=install.main, args=(["environment", "env"],)) for _ in "ab"]
+    for thread in both:
+        thread.start()
+    for thread in both:
+        thread.join()
+    assert steps == WHOLE
+    assert capsys.readouterr().out == "Another make sets up env: waiting for it.\n"
+
+
+def test_a_python_without_ensurepip_says_what_to_install(monkeypatch, tmp_path):
+    monkeypatch.setattr(install.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(install.Refusal, match="apt-get install python3-venv"):
+        install.create(tmp_path / "new")
+
+
+# --- the Makefile
+
+
+def make(recipe, *words, **variables):
+    """What a recipe says under our Makefile."""
+    told = subprocess.run(
+        [*MAKE, *words, "probe"],
+        input=f"probe:\n\t@{recipe}\n",
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+    )
+    return told.stdout + told.stderr
+
+
+def test_nothing_of_the_user_s_python_leaks_in():
+    leaks = ["PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONPATH", "PYTHONHOME", "NUMBA_DISABLE_JIT"]
+    leaks += ["PIP_TARGET", "PIP_USER", "PIP_CONSTRAINT", "PYTEST_ADDOPTS"]
+    kept = ["PIP_INDEX_URL", "PIP_CERT", "HOME_OF_MINE"]
+    environment = make("env", **dict.fromkeys([*leaks, *kept], "1"))
+    names = {line.partition("=")[0] for line in environment.splitlines()}
+    assert not names & set(leaks) and names >= set(kept)
+
+
+def test_the_interpreter_that_is_named_is_taken(tmp_path):
+    chosen = "echo $(PYTHON) $(BIN)"
+    place = f"VENV={tmp_path}"
+    assert make(chosen, place) == f"python3 {tmp_path}/bin\n"
+    (tmp_path / "ready").touch()
+    assert make(chosen, place) == f"{tmp_path}/bin/python {tmp_path}/bin\n"
+    assert make(chosen, place, "PYTHON=python3.13") == f"python3.13 {tmp_path}/bin\n"
+    assert make(chosen, place, PYTHON="python3.12") == f"python3.12 {tmp_path}/bin\n"
+
+
+@pytest.mark.parametrize("python", ["false", "no-such-python"])
+def test_an_old_or_missing_python_is_refused(python, tmp_path):
+    words = ["make", "ready", f"PYTHON={python}", f"VENV={tmp_path / 'new'}"]
+    told = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert f"{python} is not Python 3.11 or newer; name one, as in make" in told.stdout
+    assert told.returncode and not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize(("target", "asked"), [("check", False), ("pdf", False), ("browser", True)])
+def test_a_browser_is_installed_only_when_asked(target, asked):
+    told = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True).stdout
+    assert "edition.release.browser" in told
+    assert ("edition.release.browser --install" in told) == asked
+
+
+def test_without_a_browser_a_sentence_says_how_to_get_one(monkeypatch, capsys):
+    monkeypatch.setattr(browser, "chromium", lambda: None)
+    monkeypatch.setattr(browser, "install", lambda: pytest.fail("installed unasked"))
+    assert browser.main([]) == 1 and "make browser" in capsys.readouterr().err
+    monkeypatch.setattr(browser, "install", lambda: "no apt-get")
+    assert browser.main(["--install"]) == 1 and capsys.readouterr().err == "no apt-get\n"
+    monkeypatch.setattr(browser, "chromium", lambda: Path("/bin/chromium"))
+    assert browser.main([]) == 0 and capsys.readouterr().out == "/bin/chromium\n"
