@@ -6,13 +6,14 @@ from .baselines import BTMB, IF
 from .engine.algorithm import Algorithm, Single, Uniform
 from .engine.comparison import Comparison, compare
 from .engine.compiled import compilable
+from .engine.protocol import Scenario
 from .engine.results import Result
 from .engine.simulation import simulate
 from .game import Bandit, Game
 from .links import bernoulli, beta, deterministic, linear, logit, natural
 from .machines import UCB, Exp3, ExploreThenCommit, SuccessiveElimination, Thompson, TsallisINF
 from .reductions import Doubler, MultiSBM, Sparring
-from .scenarios import Cardinal, Preferences, Scenario, Utilities
+from .scenarios import Cardinal, Preferences, Utilities
 from .section7 import ALGORITHMS, scenario, yj
 
 __version__ = version("dueling")

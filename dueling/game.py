@@ -2,30 +2,7 @@
 
 import numpy as np
 
-
-class Rounds:
-    """T rounds of some game on the run's generator; ``history`` keeps its counts at checkpoints.
-
-    A game counts what is played in every round and then ends it; ``record()`` copies the counts
-    into ``history[passed]``. Regret is not kept here: every pseudo-regret is a sum over the counts.
-    """
-
-    def __init__(self, T, checkpoints, rng, counts):
-        self.T, self.t, self.rng = T, 0, rng
-        self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
-        self.history = np.zeros((len(checkpoints), *counts.shape), counts.dtype)
-
-    def on(self):
-        """Whether a round is left."""
-        return self.t < self.T
-
-    def end_round(self):
-        """Move the clock on; at a checkpoint, record the counts."""
-        self.t += 1
-        if self.t == self.due:
-            self.record()
-            self.passed += 1
-            self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
+from .engine.protocol import Rounds
 
 
 class Game(Rounds):

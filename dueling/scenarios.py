@@ -1,6 +1,5 @@
 """Scenarios: which game is played and what a duel costs; how a reader states their own."""
 
-import hashlib
 from collections.abc import Callable
 from functools import partial
 
@@ -8,79 +7,12 @@ import numpy as np
 
 from . import links
 from .engine import checks, votes
-from .game import Bandit, Game, Rounds
+from .engine.protocol import Scenario
+from .game import Bandit, Game
 from .theory.preferences import condorcet, fair
 
 MOST_ARMS = 1000
 """Of a dueling game: each of its runs keeps a K x K table for each checkpoint."""
-
-
-def digest(*arrays: np.ndarray) -> str:
-    """A short hash of the numbers, rounded to twelve digits so that all machines agree on it."""
-    rounded = [np.round(a, 12) + 0.0 for a in arrays]
-    return hashlib.sha256(b"".join(a.astype("<f8").tobytes() for a in rounded)).hexdigest()[:16]
-
-
-class Scenario:
-    """What :func:`dueling.simulate` asks of a game and its regret: the base of every scenario.
-
-    A scenario is a value, which all threads share: what is set is never set again, and its arrays
-    are read-only. ``name`` chooses the random numbers of the runs, ``digest`` tells apart what has
-    the same name, and ``regrets`` names the regrets, the default first.
-
-    >>> class Wins(Preferences):  # a reader's own: how often the right arm won, and no regret
-    ...     def measure(self, game, regret=None):
-    ...         return {"wins": game.plays[1].sum()}
-    >>> game = Wins([[0.5, 0.2], [0.8, 0.5]])
-    >>> simulate(game, Uniform(), T=99, runs=3, compiled=False).arrays
-    {'wins': array([54, 40, 52])}
-    """
-
-    regrets: tuple[str, ...] = ()
-
-    def __init__(self, name: str | None, kind: str, *numbers: np.ndarray):
-        if not isinstance(name, str | None):
-            checks.refuse("name", name, "a string")
-        self.digest = digest(*numbers)
-        self.name = str(name or f"{kind}/{self.digest[:8]}")
-
-    def __setattr__(self, name, value):
-        if name in vars(self):
-            raise AttributeError(f"{name} of {self!r} is set for good; make another scenario.")
-        if isinstance(value, np.ndarray):
-            value = value.view()
-            value.flags.writeable = False
-        super().__setattr__(name, value)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.name})"
-
-    def regret(self, name: str | None) -> str:
-        """The name, if it is one of the regrets; None is the first of them."""
-        return checks.one_of("regret", self.regrets[0] if name is None else name, self.regrets)
-
-    def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True) -> Rounds:
-        """A new game of T rounds on the run's generator, which draws the order of the arms."""
-        raise NotImplementedError
-
-    def measure(self, game: Rounds, regret: str | None = None) -> dict:
-        """What a finished game gives, arrays by name: ``regret`` at the checkpoints, and others.
-
-        A ``history`` among them is not kept; it is for :meth:`realised`.
-        """
-        raise NotImplementedError
-
-    def realised(self, history: np.ndarray, rng, regret: str | None = None) -> np.ndarray:
-        """A draw of the realised regret at the checkpoints, if there are utilities to draw."""
-        raise ValueError(f"realised is True; {self} has no utilities to draw.")
-
-    def facts(self) -> dict:
-        """What decides the game, for the record of a result."""
-        return {}
-
-    def is_arm(self, x) -> bool:
-        """Whether x is an arm of the game: 0..K-1, unless a subclass says otherwise."""
-        return checks.is_whole(x) and 0 <= x < self.K
 
 
 class Preferences(Scenario):

@@ -16,8 +16,8 @@ import numpy as np
 import dueling
 from dueling import Result, simulate
 from dueling.engine.algorithm import Own
+from dueling.engine.protocol import digest
 from dueling.engine.provenance import provenance
-from dueling.scenarios import digest
 
 from . import tables
 from .sources import imported

@@ -305,7 +305,7 @@ def test_a_compiled_error_keeps_what_was_done():
 
 def kernels():
     """How many texts were compiled so far."""
-    texts = [made for key, made in frozen._made.items() if type(key) is tuple and key[0] is mab]
+    texts = [made for key, made in frozen._products.items() if type(key) is tuple and key[0] is mab]
     return sum(map(len, texts))
 
 

@@ -3,6 +3,7 @@
 import ensurepip
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -203,6 +204,39 @@ def test_the_package_is_built_by_what_is_installed(monkeypatch):
     isolated = [word for word in install.EDITABLE if word != "--no-build-isolation"]
     with pytest.raises(install.Refusal, match="pip install failed"):
         install.pip(sys.executable, "install", "--dry-run", *isolated)
+
+
+@pytest.fixture
+def clean(tmp_path, monkeypatch):
+    """An environment that holds ``pip install .`` and what the package needs, no extra."""
+    without_settings(monkeypatch)
+    copied = tmp_path / "copy"
+    for part in ("dueling", "edition"):
+        shutil.copytree(ROOT / part, copied / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / file, copied)
+    venv.create(tmp_path / "new", symlinks=True)
+    (site,) = (tmp_path / "new").glob("lib/*/site-packages")
+    for name in needed("dueling") - {"dueling"}:
+        files = metadata.distribution(name)
+        for part in {file.parts[0] for file in files.files} - {"..", "__pycache__"}:
+            (site / part).symlink_to(files.locate_file(part))
+    alone = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(site)]
+    install.pip(sys.executable, "install", *alone, str(copied))
+    return tmp_path / "new" / "bin" / "python"
+
+
+def test_the_package_alone_needs_its_dependencies_alone(clean, tmp_path):
+    """Every module is imported; twin: one of the edition, which needs an extra, is not."""
+    files = (ROOT / "dueling").rglob("*.py")
+    parts = [path.relative_to(ROOT).with_suffix("").parts for path in files]
+    modules = sorted(".".join(part).removesuffix(".__init__") for part in parts)
+    lines = [f"import {name}" for name in modules] + ["print(dueling.__file__)"]
+    words = [str(clean), "-I", "-c"]
+    told = subprocess.run([*words, "\n".join(lines)], cwd=tmp_path, capture_output=True, text=True)
+    assert told.stdout.startswith(str(tmp_path)), told.stderr
+    twin = subprocess.run([*words, "import edition.place"], capture_output=True, text=True)
+    assert "ModuleNotFoundError: No module named 'yaml'" in twin.stderr
 
 
 def test_a_folder_of_wheels_is_enough(moved, tmp_path, monkeypatch):

@@ -19,11 +19,11 @@ OPERATIONS = ("reset", "advance", "feedback")
 class Algorithm:
     """A named algorithm; ``play(game)`` runs its text on the game, compiled or as it stands.
 
-    >>> def own(S, game):
+    >>> def against_first(S, game):
     ...     while game.on():
     ...         S.feedback(game.play(0, S.advance()))
-    >>> Algorithm.of(own, Thompson)
-    own(Thompson)
+    >>> Algorithm.of(against_first, Thompson)
+    against_first(Thompson)
     """
 
     text: Callable
@@ -48,8 +48,8 @@ class Algorithm:
 
     def new_machine(self, game, other: Callable | None = None):
         """A new machine over the arms of the game, on the run's own generator."""
-        given = {} if other else self.parameters
-        machine = (other or self.machine)(_arms(game), game.rng, **given)
+        parameters = {} if other else self.parameters
+        machine = (other or self.machine)(_arms(game), game.rng, **parameters)
         for operation in OPERATIONS:
             if not callable(getattr(machine, operation, None)):
                 raise ValueError(
@@ -201,8 +201,8 @@ def check_machine(machine: Callable, parameters: dict) -> None:
 
 def defaults(machine: Callable | None) -> dict:
     """The default parameters of a machine, those after K and rng."""
-    known = list(inspect.signature(machine).parameters.items())[2:] if machine else []
-    return {name: p.default for name, p in known if p.default is not p.empty}
+    settings = list(inspect.signature(machine).parameters.items())[2:] if machine else []
+    return {name: p.default for name, p in settings if p.default is not p.empty}
 
 
 def _called(machine: Callable) -> str:

@@ -103,8 +103,8 @@ def _is_object(value) -> bool:
 
 def _shape(o) -> tuple:
     """The key of an object's layout: its class, and the names and kinds of its fields."""
-    own = fields(o)
-    return (type(o), *own, *map(kind, own.values()))
+    values = fields(o)
+    return (type(o), *values, *map(kind, values.values()))
 
 
 def layout_of(o: Any, checked: bool = False) -> types.Type:
@@ -195,11 +195,11 @@ def write_back(items: list, layout: Layout, block: bytearray) -> None:
     size = 8 * len(layout.format)
     first = len(block) - 1 - size * len(items)
     for i, o in enumerate(items):
-        words, own = struct.unpack_from(layout.format, block, first + i * size), vars(o)
+        words, values = struct.unpack_from(layout.format, block, first + i * size), vars(o)
         for name, word, what in layout.numbers:
             value = what(words[word])
-            if name in own or value != getattr(type(o), name):
-                own[name] = value
+            if name in values or value != getattr(type(o), name):
+                values[name] = value
 
 
 # --- how compiled code reads and writes a block ---------------------------------------------------
@@ -288,8 +288,8 @@ def _set_field(context, builder, sig, args, name):
     layout, value = sig.args[0], args[1]
     field = layout.fields[name]
     if isinstance(field, types.Array):
-        own = _get_field(context, builder, layout, args[0], name)
-        context.compile_internal(builder, _copy, types.void(field, field), (own, value))
+        target = _get_field(context, builder, layout, args[0], name)
+        context.compile_internal(builder, _copy, types.void(field, field), (value, target))
         return
     if field == types.boolean:
         field, value = types.int64, builder.zext(value, context.get_value_type(types.int64))
@@ -297,11 +297,11 @@ def _set_field(context, builder, sig, args, name):
     builder.store(value, _pointer(context, builder, block, layout.at[name], field))
 
 
-def _copy(own, given):
-    if own.shape != given.shape:
+def _copy(source, target):
+    if source.shape != target.shape:
         raise ValueError("a compiled field was assigned an array of another shape.")
-    for i in range(own.size):  # compiles faster than own[...] = given
-        own.flat[i] = given.flat[i]
+    for i in range(target.size):  # compiles faster than target[...] = source
+        target.flat[i] = source.flat[i]
 
 
 def _array(context, builder, ty, block, word: int):
@@ -376,11 +376,11 @@ def attach(layouts: tuple) -> Callable:
     def attach(context, addresses):
         def codegen(context, builder, sig, args):
             blocks = (builder.extract_value(args[0], i) for i in range(len(layouts)))
-            made = [
+            objects = [
                 _object(context, builder, layout, block)
                 for layout, block in zip(layouts, blocks, strict=True)
             ]
-            return context.make_tuple(builder, together, made)
+            return context.make_tuple(builder, together, objects)
 
         return together(addresses), codegen
 

@@ -128,7 +128,7 @@ def _refuse_losses(functions: Iterable) -> None:
 
 def _assignments(f: Callable) -> Iterator:
     """Each assignment to an attribute in a compiled function, with the types of its variables."""
-    for made in f.overloads.values():
-        about = made.type_annotation
+    for overload in f.overloads.values():
+        about = overload.type_annotation
         for block in about.blocks.values():
             yield from ((about.typemap, step) for step in block.find_insts(ir.SetAttr))

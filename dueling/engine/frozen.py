@@ -30,26 +30,26 @@ def foreign(thing: Callable) -> bool:
 
 
 _lock = threading.RLock()
-_made: dict = {}  # key -> [(what was made, [(a place that it read, the value there)])]
+_products: dict = {}  # key -> [(what was made, [(a place that it read, the value there)])]
 
 
 def kept(key: Hashable, make: Callable) -> Any:
     """What ``make`` made for this key; made anew where a place that it read has changed."""
-    found = current(key)
-    if found is None:
+    product = current(key)
+    if product is None:
         with _lock:
-            found = current(key)
-            if found is None:
-                found, places = make()
-                _made.setdefault(key, []).append((found, places))
-    return found
+            product = current(key)
+            if product is None:
+                product, places = make()
+                _products.setdefault(key, []).append((product, places))
+    return product
 
 
 def current(key: Hashable) -> Any:
     """What was made for this key and still stands, or None."""
-    for made, places in _made.get(key, ()):
+    for product, places in _products.get(key, ()):
         if all((now := place()) is then or _same(now, then) for place, then in places):
-            return made
+            return product
     return None
 
 
@@ -80,15 +80,15 @@ def _around(f: FunctionType) -> list:
 
 def places(*functions: Callable) -> list:
     """All places that these functions and their helpers read, with the values there."""
-    found, seen, todo = [], set(), list(functions)
+    read, seen, todo = [], set(), list(functions)
     while todo:
         seen.add(f := todo.pop())
         for place in _around(f):
             value = place()
-            found.append((place, value.copy() if type(value) is np.ndarray else value))
+            read.append((place, value.copy() if type(value) is np.ndarray else value))
             if _is_helper(value) and value not in seen:
                 todo.append(value)
-    return found
+    return read
 
 
 def _is_helper(value) -> bool:

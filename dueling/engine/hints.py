@@ -59,9 +59,9 @@ def refuse_array(scenario: Any) -> None:
         )
 
 
-def refuse_machine(algorithm: Any, known: Mapping[str, Any]) -> None:
-    """Refuse a machine, or the name of a known one, in the place of an algorithm over it."""
-    machine = known.get(algorithm) if isinstance(algorithm, str) else algorithm
+def refuse_machine(algorithm: Any, machines: Mapping[str, Any]) -> None:
+    """Refuse a machine, or the name of one of these, in the place of an algorithm over it."""
+    machine = machines.get(algorithm) if isinstance(algorithm, str) else algorithm
     if hasattr(machine, "advance"):
         name = getattr(machine, "__name__", type(machine).__name__)
         such = f"it must be a name or an algorithm, such as Sparring({name})"

@@ -19,10 +19,9 @@ from numpy.typing import ArrayLike
 from tqdm import tqdm
 
 from .. import machines, section7
-from ..game import Rounds
-from ..scenarios import Scenario
 from . import checks, hints
 from .algorithm import Algorithm, out_of_bounds
+from .protocol import Rounds, Scenario
 from .provenance import provenance
 from .results import Result
 

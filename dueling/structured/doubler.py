@@ -154,9 +154,9 @@ class Watched(Single):
 
     text = staticmethod(watched)
 
-    def rehearse(self, game, *given, **options) -> None:
+    def rehearse(self, game, *arguments, **options) -> None:
         """As the same machine unwatched: a guarded machine shows no confidence set."""
-        Single(self.machine, **self.parameters).rehearse(game, *given, **options)
+        Single(self.machine, **self.parameters).rehearse(game, *arguments, **options)
         machine = self.new_machine(game)
         if not callable(getattr(machine, "outside", None)):
             kind = type(machine).__name__

@@ -5,8 +5,7 @@ from math import exp, inf
 import numpy as np
 
 from ..engine import checks
-from ..game import Rounds
-from ..scenarios import Scenario
+from ..engine.protocol import Rounds, Scenario
 from .algebra import dot, put
 from .sets import TOLERANCE, Arms, Ellipsoid, vector
 
@@ -143,8 +142,8 @@ class LinearUtilities(Scenario):
     def facts(self) -> dict:
         """The arms, the utilities and the name of the link."""
         arms = {name: value for name, value in vars(self.X).items() if not name.startswith("_")}
-        said = {"arms": repr(self.X), "link": LINKS[self.link]}
-        return {**arms, **said, "mu": self.mu, "offset": self.offset}
+        names = {"arms": repr(self.X), "link": LINKS[self.link]}
+        return {**arms, **names, "mu": self.mu, "offset": self.offset}
 
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""

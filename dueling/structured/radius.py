@@ -45,8 +45,8 @@ def epoch_bound(ball: int, n: int, i: int, gap: float | None = None, cap: float 
     ``cap`` for the failure; never above m times ``cap``, the largest regret of m rounds.
     """
     m, delta = 2**i, delta_of_epoch(i, n)
-    known = regret_bound(ball, n, m, delta, None if gap is None else gap / 2)
-    return min(m * cap, known + delta * m * cap)
+    likely = regret_bound(ball, n, m, delta, None if gap is None else gap / 2)
+    return min(m * cap, likely + delta * m * cap)
 
 
 def doubler_bound(ball: int, n: int, T: int, gap: float | None = None, cap: float = 0.5) -> float:

@@ -91,8 +91,8 @@ class Polytope(Points):
         if super().contains(x):
             return True
         A = np.vstack([self.points.T, np.ones(len(self.points))])
-        found = linprog(np.zeros(len(self.points)), A_eq=A, b_eq=np.append(x, 1.0))
-        return found.status == 0
+        weights = linprog(np.zeros(len(self.points)), A_eq=A, b_eq=np.append(x, 1.0))
+        return weights.status == 0
 
 
 class Inequalities(Arms):
@@ -113,11 +113,11 @@ class Inequalities(Arms):
 
     def argmax(self, c, x):
         """A vertex that maximises <c, x>."""
-        found = linprog(-np.asarray(c)[: self.d], self.A, self.b, bounds=(None, None))
-        if found.status != 0:
-            what = {2: "empty", 3: "unbounded"}.get(found.status, "not solved by linprog")
+        solution = linprog(-np.asarray(c)[: self.d], self.A, self.b, bounds=(None, None))
+        if solution.status != 0:
+            what = {2: "empty", 3: "unbounded"}.get(solution.status, "not solved by linprog")
             raise ValueError(f"the set of all x with A x <= b is {what}; a set of arms is compact.")
-        x[:] = found.x
+        x[:] = solution.x
 
     def contains(self, x) -> bool:
         """Whether A x <= b."""
@@ -128,15 +128,15 @@ class Inequalities(Arms):
         norm = np.sqrt((self.A**2).sum(axis=1))
         c = np.append(np.zeros(self.d), -1.0)  # the largest ball inside
         ball = linprog(c, np.column_stack([self.A, norm]), self.b, bounds=(None, None))
-        halves, found = np.column_stack([self.A, -self.b]), np.array([np.nan])
+        halves, corners = np.column_stack([self.A, -self.b]), np.array([np.nan])
         if ball.status == 0 and ball.x[-1] > TOLERANCE:
             with suppress(QhullError), np.errstate(all="ignore"):
-                found = HalfspaceIntersection(halves, ball.x[:-1]).intersections
-        if not np.isfinite(found).all():
+                corners = HalfspaceIntersection(halves, ball.x[:-1]).intersections
+        if not np.isfinite(corners).all():
             raise ValueError(
                 "the set of all x with A x <= b has no interior, or almost none; give its vertices."
             )
-        return Polytope(np.unique(found.round(12) + 0.0, axis=0))
+        return Polytope(np.unique(corners.round(12) + 0.0, axis=0))
 
 
 class Ellipsoid(Arms):
@@ -279,8 +279,8 @@ def _extreme(X: Arms, c: np.ndarray) -> tuple[np.ndarray, float]:
 
 def _outside(X: Arms, B: np.ndarray) -> np.ndarray | None:
     """A lifted arm outside the span of the rows of B, or None."""
-    found = [_extreme(X, c) for c in np.linalg.svd(B)[2][len(B) :]]
-    b, size = max(found, key=lambda pair: pair[1], default=(None, 0.0))
+    ends = [_extreme(X, c) for c in np.linalg.svd(B)[2][len(B) :]]
+    b, size = max(ends, key=lambda pair: pair[1], default=(None, 0.0))
     return b if size > TOLERANCE else None
 
 
