@@ -1,5 +1,6 @@
 """What the notebooks share: parameters, numbers for prose, colours, figure style, tables."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 from traceback import extract_tb
@@ -79,7 +80,7 @@ def say(page: str, **numbers: Any) -> None:
 
     for name, value in numbers.items():
         plain = value.item() if isinstance(value, np.generic) else value
-        glue(f"{page}-{name.replace('_', '-')}", plain, display=False)
+        glue(f"{page}-{re.sub('[_ ]', '-', name)}", plain, display=False)
 
 
 def style() -> None:
