@@ -68,8 +68,8 @@ class Positive:
 class Mean:
     """A claim on the expectation of independent samples, at an error level.
 
-    ``at_most=b`` holds when the upper confidence limit of the mean is <= b, ``at_least=b`` when the
-    lower one is >= b, ``equals=v`` when v lies between both. For samples in {0, 1} the limits are
+    ``at_most=b`` holds when the upper confidence limit of the mean is < b, ``at_least=b`` when the
+    lower one is > b, ``equals=v`` when v lies between both. For samples in {0, 1} the limits are
     Clopper and Pearson's, otherwise Student's.
     """
 
@@ -100,8 +100,8 @@ class Mean:
         """Whether it holds, and the numbers."""
         low, high = self.limits()
         holds = (
-            (self.at_most is None or high <= self.at_most)
-            and (self.at_least is None or low >= self.at_least)
+            (self.at_most is None or high < self.at_most)
+            and (self.at_least is None or low > self.at_least)
             and (self.equals is None or low <= self.equals <= high)
         )
         claims = {"at most": self.at_most, "at least": self.at_least, "equal to": self.equals}

@@ -102,6 +102,10 @@ def test_a_mean_that_claims_nothing_is_no_witness():
         Mean(np.zeros(50)).check()
 
 
+def test_no_event_at_all_is_no_sign_of_a_rise():
+    assert not Mean(np.zeros(50), at_least=0).check()[0]
+
+
 def test_proportions_have_exact_limits():
     none, all_ = Mean(np.zeros(50)), Mean(np.ones(50))
     assert none.limits()[0] == 0 and all_.limits()[1] == 1
