@@ -187,6 +187,7 @@ def test_all_cells_run_again_and_with_every_parameter_changed(checkout, name):
     names, small = {"__name__": "__main__"}, notebooks.profile_parameters(ROOT, "smoke")
     first, second = (play(name, small.get(name, {}), names) for _ in range(2))
     assert first == second
-    assert "open: " not in "".join(first.values()), "the small book has power"
+    if name.startswith("book/theory/"):
+        assert not re.search("^open: |^Asserted", "\n".join(first.values()), re.M), "it has power"
     for key, rule in rules(name).items():
         play(name, small.get(name, {}) | QUICK.get(name, {}) | {key: changed(*rule)}, names)
