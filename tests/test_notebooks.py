@@ -189,5 +189,6 @@ def test_all_cells_run_again_and_with_every_parameter_changed(checkout, name):
     assert first == second
     if name.startswith("book/theory/"):
         assert not re.search("^open: |^Asserted", "\n".join(first.values()), re.M), "it has power"
-    for key, rule in rules(name).items():
-        play(name, small.get(name, {}) | QUICK.get(name, {}) | {key: changed(*rule)}, names)
+    others = small.get(name, {}) | QUICK.get(name, {}) | {"workers": 1}
+    for key in rules(name).keys() - {"workers"}:
+        play(name, others | {key: changed(*rules(name)[key])}, names)
