@@ -137,7 +137,7 @@ def environment(folder: Path, wheels: Path | None = None) -> None:
             create(folder)
             install(python, wheels)
         pip(python, "check")
-        stamp.write_text("\n".join(wanted))
+        stamp.write_text("\n".join(wanted) + "\n")
 
 
 def create(folder: Path) -> None:

@@ -246,6 +246,12 @@ def test_every_package_has_hashes(lock):
     assert lines and all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:", line) for line in lines)
 
 
+def test_one_folder_of_wheels_fits_every_patch_release():
+    assert not re.search(
+        r"python_full_version\s*\S+\s*'3\.\d+\.\d", (ROOT / install.LOCK).read_text()
+    )
+
+
 def test_actions_are_pinned_by_commit():
     uses = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
     assert uses and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action) for action in uses)
