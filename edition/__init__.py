@@ -4,4 +4,5 @@
 ``tables``, ``witness`` and, in the back matter, ``verdicts``, ``sentences`` and ``backmatter``;
 ``run`` executes the notebooks side by side (``execute``, one of them), ``sphinx`` shows them,
 ``release`` is for who cites and compares.
+``install`` sets up the environment, before anything is installed.
 """
