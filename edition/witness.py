@@ -1,9 +1,10 @@
 """Executable witnesses: each step of a proof is checked where it stands, and could have failed.
 
-A witness is of one of three kinds:
+A witness is of one of four kinds:
 
 * **proved**: for all values of its variables, by a solver (z3), by algebra (sympy) or by interval
   arithmetic (:class:`Positive`);
+* **checked**: for every number of rounds, epochs or arms, by Coq (:mod:`edition.formal`);
 * **exact**: computed without sampling on the instances named;
 * **measured**: estimated from independent runs, at a stated error level.
 
@@ -24,6 +25,7 @@ import numpy as np
 from scipy import stats
 
 from . import tables
+from .formal import Checked
 from .notebook import Defaults
 
 OPEN = "open"
@@ -143,6 +145,10 @@ class Ledger:
         """A claim for all values: a z3 formula, a sympy identity or truth, or :class:`Positive`."""
         self._enter("proved", step, says, claim, twin)
 
+    def checked(self, step: str, says: str, theorem: str) -> None:
+        """A theorem of formal/duel.v, with its twin, whose negation is a theorem there."""
+        self._enter("checked", step, says, Checked(theorem), Checked(theorem, twin=True))
+
     def exact(self, step: str, says: str, claim, twin) -> None:
         """A truth, or an array of truths, computed without sampling."""
         self._enter("exact", step, says, claim, twin)
@@ -220,6 +226,8 @@ def _check(claim) -> tuple[str, bool, str]:
         return "measured", *claim.check()
     if isinstance(claim, Positive):
         return "proved", *claim.check()
+    if isinstance(claim, Checked):
+        return "checked", *claim.check()
     if type(claim).__module__.startswith("z3"):
         return "proved", *_solve(claim)
     if type(claim).__module__.startswith("sympy"):
