@@ -13,7 +13,7 @@ REACH := INDEX_URL EXTRA_INDEX_URL FIND_LINKS NO_INDEX CERT CLIENT_CERT PROXY TR
 unexport $(filter-out PYTHON $(REACH:%=PIP_%),\
   $(filter PYTHON% PIP_% NUMBA_% PYTEST_% RUFF_% COVERAGE_%,$(.VARIABLES)))
 
-.PHONY: help ready book pdf lab test check lint bench browser wheels reproduce compare manifest \
+.PHONY: help ready book pdf lab test check lint bench formal mutants browser wheels reproduce compare manifest \
         metadata lock audit clean
 
 help:
@@ -30,6 +30,8 @@ help:
 	@echo "make metadata                   CITATION.cff and the like, from pyproject.toml"
 	@echo "make lint                       ruff: rules and format"
 	@echo "make bench                      time the engine"
+	@echo "make formal                     check formal/duel.v again, with Coq (Debian: apt install coq)"
+	@echo "make mutants [N=300] [SEED=1]   how many small changes of the code the tests notice"
 	@echo "make wheels [WHEELS=folder]     collect all that the lock names, for set-up without an index"
 	@echo "make lock [UPGRADE=1]           resolve requirements.txt again from pyproject.toml"
 	@echo "make audit                      known vulnerabilities of the locked packages"
@@ -89,6 +91,14 @@ bench: ready
 	-$(BIN)/python -m edition.install peers $(VENV)/peers
 	PYTHONPATH=$(VENV)/peers $(BIN)/python bench/run.py
 	$(BIN)/python bench/linear.py
+
+# Needs coqc, which only this command does: the book reads the record that it writes.
+formal: ready
+	$(BIN)/python -m edition.formal
+
+# One small change at a time: does a test fail? Hours on few cores; N=50 is a look.
+mutants: ready
+	$(BIN)/python bench/mutants.py -n $(or $(N),300) --seed $(or $(SEED),1)
 
 browser: ready
 	$(BIN)/python -m edition.release.browser --install

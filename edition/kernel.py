@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from .leash import leashed
 
 OPTIONS = [  # each figure as picture and as vectors, neither of them dated
     "--IPKernelApp.log_level=50",
@@ -16,28 +20,70 @@ OPTIONS = [  # each figure as picture and as vectors, neither of them dated
 ]
 STYLE = Path(__file__).with_name("matplotlibrc")
 COMMON = "X86_V3"  # NumPy's name for what x86 processors have since Haswell; newer ones have more
+# What a process of the build takes over from the user: where programs, files and words are.
+KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "CHROMIUM")
 
 
-def manager(environment: Mapping[str, str]) -> type:
-    """A kernel manager that starts the running interpreter, whatever kernelspecs are installed."""
-    from jupyter_client.manager import AsyncKernelManager
+class Kernel:
+    """The kernel of one execution, with what it cost so far.
 
-    class Own(AsyncKernelManager):
-        def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
-            launch = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
-            return [*launch, *OPTIONS, *(extra_arguments or [])]
+    Its sockets are files in ``folder``, so that kernels that start together share no port.
+    """
 
-        async def start_kernel(self, **options: Any) -> None:
-            await super().start_kernel(**options | {"env": dict(environment)})
+    def __init__(self, root: Path, environment: Mapping[str, str]):
+        self.root, self.environment = root, dict(environment)
+        self.folder = root
+        self.process: subprocess.Popen | None = None
+        self.cpu, self.peak_mb = 0.0, 0
 
-    return Own
+    def manager(self) -> type:
+        """A kernel manager that starts the running interpreter, whatever kernelspecs there are."""
+        from jupyter_client.manager import AsyncKernelManager
+
+        kernel = self
+
+        class Own(AsyncKernelManager):
+            def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
+                launch = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
+                return leashed([*launch, *OPTIONS, *(extra_arguments or [])])
+
+            async def start_kernel(self, **options: Any) -> None:
+                self.connection_file = str(kernel.folder / "kernel.json")
+                self.transport, self.ip = "ipc", str(kernel.folder / "socket")
+                place = {"env": dict(kernel.environment), "cwd": str(kernel.root)}
+                await super().start_kernel(**options | place)
+                kernel.process = self.provisioner.process
+
+        return Own
+
+    def look(self) -> None:
+        """Take note of the seconds and the memory that the kernel and its children use."""
+        import psutil
+
+        with suppress(psutil.Error, AttributeError):  # it ended, or did not start yet
+            kernel = psutil.Process(self.process.pid)
+            family = [kernel, *kernel.children(recursive=True)]
+            self.peak_mb = max(self.peak_mb, sum(p.memory_info().rss for p in family) // 2**20)
+            self.cpu = max(self.cpu, sum(sum(p.cpu_times()[:4]) for p in family))
+
+    def kill(self) -> None:
+        """End the kernel and what it started, at once."""
+        if self.process and self.process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def surroundings(profile: str) -> dict[str, str]:
+    """The environment of any process of the build: what is kept of the user's, and the profile."""
+    kept = {k: v for k, v in os.environ.items() if k in KEPT or k.startswith("LC_")}
+    here = str(Path(__file__).parents[1])  # the text that runs is the text that is imported
+    return kept | {"BOOK_PROFILE": profile, "PYTHONPATH": here}
 
 
 def environment(profile: str) -> dict[str, str]:
     """The environment of a kernel: no start-up file, figure style or hash seed of the user's."""
     home = Path(sys.prefix) / "var" / "book"
-    own = {
-        "BOOK_PROFILE": profile,
+    around = surroundings(profile) | {
         "IPYTHONDIR": str(home / "ipython"),
         "MPLCONFIGDIR": str(home / "matplotlib"),
         "MATPLOTLIBRC": str(STYLE),
@@ -46,7 +92,6 @@ def environment(profile: str) -> dict[str, str]:
         "PYDEVD_DISABLE_FILE_VALIDATION": "1",
         **arithmetic(),
     }
-    around = os.environ | own
     if not any((home / "matplotlib").glob("fontlist*")):  # or the first figure speaks of fonts
         warm_up = [sys.executable, "-c", "import matplotlib.font_manager"]
         subprocess.run(warm_up, env=around, capture_output=True, check=False)

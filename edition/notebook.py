@@ -1,7 +1,12 @@
-"""What the notebooks share: parameters, colours, figure style, tables for display."""
+"""What the notebooks share: parameters, numbers for prose, colours, figure style, tables."""
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from traceback import extract_tb
 from typing import Any
+
+import numpy as np
 
 from dueling.engine import checks
 
@@ -19,19 +24,63 @@ COLOURS = {
 STYLES = {"Sparring": "-", "MultiSBM": "--", "Doubler": "-.", "IF": ":", "BTMB": (0, (5, 1, 1, 1))}
 
 
-def parameters(given: dict, *others: str, **least: int) -> None:
-    """Make the named parameters whole numbers of at least ``least``; refuse bad or unknown ones.
+class Defaults:
+    """The parameters for which a page asserts its sentences, and those that are ``changed``.
 
-    ``given`` is ``globals()`` right after the cell of parameters: papermill sets a name that the
-    notebook does not know without a word, and it would change nothing. ``others`` are parameters
-    of another kind, which the notebook checks itself.
+    In ``with defaults:`` stand assertions about the page's own numbers. A false one stops the page;
+    with changed parameters a line names it, and the page goes on.
     """
-    plain = {k for k, v in given.items() if k[0] != "_" and isinstance(v, int | float | str)}
-    for name in sorted(plain - {*least, *others}):
-        known = ", ".join((*least, *others))
-        raise ValueError(f"{name} is not a parameter of this notebook: {known}.")
-    for name, floor in least.items():
-        given[name] = checks.whole(name, given[name], floor)
+
+    def __init__(self, usual: Mapping[str, Any], given: Mapping[str, Any]):
+        self.changed = {name: given[name] for name in usual if given[name] != usual[name]}
+        self.usual, self.asserting = usual, False
+
+    def __str__(self) -> str:
+        return ", ".join(f"{k} = {v} (default {self.usual[k]})" for k, v in self.changed.items())
+
+    def __enter__(self) -> None:
+        self.asserting = True
+
+    def __exit__(self, kind: type | None, error: BaseException | None, trace: Any) -> bool:
+        self.asserting = False
+        if not (self.changed and isinstance(error, AssertionError)):
+            return False
+        claim = str(error) or extract_tb(trace)[-1].line
+        print(f"Asserted for the defaults only; with {self} it fails: {claim}")
+        return True
+
+
+def parameters(given: dict[str, Any], **rules: Sequence) -> Defaults:
+    """Check the parameters, each ``name=(default, least)`` or ``(default, least, most)``.
+
+    ``given`` is ``globals()`` after the cell of parameters. By its default a parameter is a whole
+    number, or a real one strictly between its limits, or a list of increasing whole numbers.
+    """
+    for name, (default, *limits) in rules.items():
+        given[name] = _checked(name, given[name], default, *limits)
+    decisive = {name: default for name, (default, *_) in rules.items() if name != "workers"}
+    return Defaults(decisive, given)
+
+
+def _checked(name: str, value: Any, default: Any, least: float, most: float = inf) -> Any:
+    if isinstance(default, float):
+        return checks.real(name, value, f"between {least} and {most}", lambda x: least < x < most)
+    if not isinstance(default, list):
+        return checks.whole(name, value, least, min(most, 2**62))
+    entries = value if isinstance(value, list) else [value]
+    whole = [_checked(f"an entry of {name}", entry, 0, least, most) for entry in entries]
+    if len(whole) < 2 or whole != sorted(set(whole)):
+        raise ValueError(f"{name} is {value!r}; it must be a list of two or more, increasing.")
+    return whole
+
+
+def say(page: str, **numbers: Any) -> None:
+    """Let prose quote numbers: ``say("ucb", low_end=3)`` is ``{glue:text}`ucb-low-end```."""
+    from myst_nb import glue
+
+    for name, value in numbers.items():
+        plain = value.item() if isinstance(value, np.generic) else value
+        glue(f"{page}-{re.sub('[_ ]', '-', name)}", plain, display=False)
 
 
 def style() -> None:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import json
+import platform
+import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from . import kernel, place
-from .place import read, results
+from .place import Refusal, read, results
 from .sources import imported
 from .sums import digest, sum_of
 
 Parameters = Mapping[str, Mapping[str, Any]]  # notebook -> parameter -> value
 
 RUN_TAGS = {"parameters", "raises-exception", "skip-execution"}  # tags that change a run
-
-
-class Refusal(Exception):
-    """A reason not to run, in one sentence for the reader."""
+COST = {"seconds", "cpu", "peak_mb", "date", "python", "machine", "versions"}  # of an execution
 
 
 def notebooks(root: Path) -> list[str]:
@@ -40,12 +41,21 @@ def executed(root: Path, profile: str, name: str) -> Path:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A notebook as a dict, each cell's source one string."""
-    notebook = json.loads(read(path))
-    for cell in notebook["cells"]:
-        cell["source"] = "".join(cell["source"])
-        if "id" not in cell:
-            raise Refusal(f"{path.name} has cells without an id: save it as nbformat 4.5.")
+    """The notebook of a file."""
+    return parsed(read(path), path.name)
+
+
+def parsed(text: str, name: str) -> dict[str, Any]:
+    """A notebook as a dict, each cell's source one string; refuse what is not one, by its name."""
+    try:
+        notebook = json.loads(text)
+        for cell in notebook["cells"]:
+            cell["source"] = "".join(cell["source"])
+        notebook.setdefault("metadata", {})
+    except (ValueError, LookupError, TypeError) as error:
+        raise Refusal(f"{name} cannot be read as a notebook: {error!r}.") from error
+    if not all("id" in cell for cell in notebook["cells"]):
+        raise Refusal(f"{name} has cells without an id: save it as nbformat 4.5.")
     return notebook
 
 
@@ -61,7 +71,11 @@ def needs(root: Path, name: str) -> list[str]:
 
 def reads(root: Path, name: str) -> list[Path]:
     """The data files of the repository that this notebook reads: its metadata key "reads"."""
-    return [root / file for file in load(source(root, name))["metadata"].get("reads", [])]
+    files = [root / file for file in load(source(root, name))["metadata"].get("reads", [])]
+    for file in files:
+        if not file.is_file():
+            raise Refusal(f"{name} reads {file.relative_to(root)}, which is not there.")
+    return files
 
 
 def in_order(root: Path, names: Iterable[str]) -> list[str]:
@@ -82,6 +96,9 @@ def in_order(root: Path, names: Iterable[str]) -> list[str]:
         raise Refusal(f"Notebooks need each other in a circle: {error.args[1]}.") from error
 
 
+# --- parameters
+
+
 def profile_parameters(root: Path, profile: str) -> dict[str, dict[str, Any]]:
     """The parameters that book/profiles.yml gives to each notebook under a profile."""
     profiles = yaml.safe_load(read(root / "book" / "profiles.yml"))
@@ -93,15 +110,31 @@ def profile_parameters(root: Path, profile: str) -> dict[str, dict[str, Any]]:
 def chosen_parameters(root: Path, profile: str, given: Iterable[list[str]]) -> Parameters:
     """The profile's parameters, overridden by those given as (notebook, name, value)."""
     chosen = {name: dict(values) for name, values in profile_parameters(root, profile).items()}
-    for name, parameter, value in given:
-        chosen.setdefault(name.removesuffix(".ipynb"), {})[parameter] = yaml.safe_load(value)
+    seen = set()
+    for path, parameter, text in given:
+        name = path.removesuffix(".ipynb")
+        if (name, parameter) in seen:
+            raise Refusal(f"{parameter} of {name} is given twice; it must be given once.")
+        seen.add((name, parameter))
+        chosen.setdefault(name, {})[parameter] = value(parameter, text)
     for name, values in chosen.items():
         refuse_unknown(root, name, values)
     return chosen
 
 
+def value(parameter: str, text: str) -> Any:
+    """A value of the command line: what YAML and JSON can both say, such as 9, 1e-3 or [2, 4]."""
+    try:
+        read_as = yaml.safe_load(text)
+        if json.loads(json.dumps(read_as)) == read_as:
+            return read_as
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError):
+        pass
+    raise Refusal(f"{parameter} is {text!r}; it must be a number, a word, or a list like [2, 4].")
+
+
 def refuse_unknown(root: Path, name: str, values: Mapping[str, Any]) -> None:
-    """Nothing, or a refusal: papermill itself only warns about a name it does not know."""
+    """Refuse a parameter that the notebook does not have: papermill itself only warns."""
     import papermill
 
     if name not in notebooks(root):
@@ -115,36 +148,77 @@ def refuse_unknown(root: Path, name: str, values: Mapping[str, Any]) -> None:
             )
 
 
+# --- what was executed, and whether it still stands
+
+
 def fingerprint(root: Path, name: str, parameters: Parameters) -> str:
     """The hash of all that decides a notebook's outputs; its prose does not."""
     cells = [
         [cell["id"], cell["source"], sorted(RUN_TAGS & set(cell["metadata"].get("tags", [])))]
         for cell in code(load(source(root, name)))
     ]
-    modules = imported(root, "\n".join(text for _, text, _ in cells))
-    files = [*sorted(modules), root / "requirements.txt", *reads(root, name)]
+    modules = imported(root, *(text for _, text, _ in cells))
+    files = [*sorted(modules), *reads(root, name)]
     inputs = {
         "cells": cells,
         "parameters": dict(parameters.get(name, {})),
         "needs": {other: fingerprint(root, other, parameters) for other in needs(root, name)},
         "kernel": [*kernel.OPTIONS, kernel.COMMON],
         "style": read(kernel.STYLE),
+        "python": platform.python_version_tuple()[:2],
+        "packages": installed(read(root / "requirements.txt")),
         "files": {file.relative_to(root).as_posix(): digest(file.read_bytes()) for file in files},
     }
     return digest(json.dumps(inputs, sort_keys=True).encode())
 
 
+@cache
+def installed(lock: str) -> dict[str, str]:
+    """The installed version of each package that a lock names."""
+    versions = {}
+    for name in re.findall(r"^([\w.-]+)==", lock, re.M):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue  # one of another platform
+    return versions
+
+
+def outcome(root: Path, profile: str, name: str) -> dict[str, Any]:
+    """The notebook as last executed; empty if there is none, or it is not as it was written."""
+    try:
+        notebook = load(executed(root, profile, name))
+        return notebook if notebook["metadata"]["executed"]["sum"] == own_sum(notebook) else {}
+    except (OSError, LookupError, TypeError, ValueError):
+        return {}
+
+
+def own_sum(notebook: Mapping[str, Any]) -> str:
+    """The checksum of an executed notebook, by which a change by other hands is seen."""
+    about = {k: v for k, v in notebook["metadata"]["executed"].items() if k != "sum"}
+    return digest(json.dumps([notebook["cells"], about], sort_keys=True).encode())
+
+
 def record(root: Path, profile: str, name: str) -> dict[str, Any]:
     """Fingerprint, parameters and results of the last good execution; empty if there is none."""
-    path = executed(root, profile, name)
-    return load(path)["metadata"]["executed"] if path.exists() else {}
+    notebook = outcome(root, profile, name)
+    return notebook["metadata"]["executed"] if notebook else {}
 
 
-def fresh(root: Path, profile: str, name: str, parameters: Parameters) -> bool:
-    """Whether the last good execution still stands: same inputs, and its results are in place."""
+def fresh(root: Path, profile: str, name: str, mark: str) -> bool:
+    """Whether the last good execution stands: it has this fingerprint, its results are in place."""
     about = record(root, profile, name)
-    if about.get("fingerprint") != fingerprint(root, name, parameters):
+    if about.get("fingerprint") != mark:
         return False
     folder = results(root, profile)
     wrote = {folder / file: made["sha256"] for file, made in about.get("wrote", {}).items()}
     return all(path.exists() and sum_of(path) == known for path, known in wrote.items())
+
+
+def costs(root: Path, profile: str) -> dict[str, dict[str, Any]]:
+    """What each notebook's last execution cost, as far as it is known."""
+    try:
+        known = json.loads(read(root / "_build" / "executed" / profile / "status.json"))
+        return {name: known[name] for name in notebooks(root) if {*known.get(name, {})} >= COST}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}

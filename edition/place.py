@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+
+class Refusal(ValueError):
+    """A reason not to go on, in one sentence for the reader."""
 
 
 def root() -> Path:
@@ -21,12 +26,23 @@ def root() -> Path:
 
 def profile() -> str:
     """The profile of this build: ``full``, or the name in the variable BOOK_PROFILE."""
-    return os.environ.get("BOOK_PROFILE", "full")
+    name = os.environ.get("BOOK_PROFILE", "full")
+    if not re.fullmatch(r"\w[\w-]*", name):
+        raise Refusal(f"BOOK_PROFILE is {name!r}; it must be a name of book/profiles.yml.")
+    return name
 
 
 def results(root: Path, profile: str) -> Path:
     """The folder of the results that notebooks write under a profile."""
     return root / "_build" / ("results" if profile == "full" else f"results-{profile}")
+
+
+def inside(folder: Path, name: str) -> Path:
+    """The path of a name below a folder; refuse a name that leaves it."""
+    path = Path(os.path.normpath(folder / name))
+    if folder not in path.parents:
+        raise Refusal(f"name is {name!r}; it must lead to a file inside of {folder.name}.")
+    return path
 
 
 def pages(root: Path) -> list[tuple[str, str]]:
@@ -50,11 +66,14 @@ def read(path: Path) -> str:
 
 
 def write(path: Path, text: str) -> Path:
-    """Write the file whole, or leave it as it was."""
+    """Write the file whole, or leave it as it was, whenever the machine stops."""
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        half.write_text(text, encoding="utf-8")
+        with half.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(half, path)
     finally:
         half.unlink(missing_ok=True)

@@ -1,9 +1,10 @@
 """Run the book's notebooks with papermill; a notebook whose inputs did not change is not run again.
 
-python -m edition.run [--profile smoke] [--only book/first] [-p book/first runs 100]
+python -m edition.run [--profile smoke] [--only book/first] [-p book/first runs 100] [--jobs 2]
 
-Outputs go to _build/executed/<profile>/, never into the sources. Words after a lone -- are a
-command that runs next, under the same lock (the Makefile renders the book that way).
+Notebooks that do not need each other run side by side. Outputs go to _build/executed/<profile>/,
+never into the sources. Words after a lone -- are a command that runs next, under the same lock (the
+Makefile renders the book that way).
 """
 
 from __future__ import annotations
@@ -13,198 +14,138 @@ import fcntl
 import json
 import os
 import platform
-import re
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from graphlib import TopologicalSorter
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
-from . import kernel, place
-from .notebooks import (
-    Parameters,
-    Refusal,
-    chosen_parameters,
-    code,
-    executed,
-    fingerprint,
-    fresh,
-    in_order,
-    load,
-    notebooks,
-    source,
-)
-from .place import read, results, write
-from .sums import sum_of
+import joblib
+import yaml
 
-VOLATILE = [  # the bound keeps the search linear in long outputs such as figures
-    (" at 0x", r" at 0x[0-9a-fA-F]+", " at 0x0"),
-    ("ipykernel_", r'[^\s"\\]{0,200}ipykernel_\d+/\d+\.py', "cell.py"),
-]
+from . import place
+from .execute import execute
+from .kernel import Kernel, environment, surroundings
+from .leash import leashed
+from .notebooks import chosen_parameters, costs, fingerprint, fresh, in_order, needs, notebooks
+from .place import Refusal, read, write
+from .progress import Progress
+
+HOUR = 3600
+GUESS = 20.0  # seconds of a notebook that nothing is known about
 
 
-def run(root: Path, profile: str, name: str, parameters: Parameters) -> dict[str, Any]:
-    """The cost of executing one notebook, whose outputs replace the last good ones."""
-    import papermill
-    from papermill.exceptions import PapermillExecutionError
-
-    at: dict[str, Any] = {}
-    wrote = Wrote(results(root, profile))
-    mark = fingerprint(root, name, parameters)
-    given = dict(parameters.get(name, {}))
-    try:
-        with measured() as cost:
-            notebook = papermill.execute_notebook(
-                str(source(root, name)),
-                None,
-                given,
-                kernel_name="python3",
-                kernel_manager_class=kernel.manager(kernel.environment(profile)),
-                on_cell_start=lambda cell, cell_index: at.update(cell=cell),
-                on_cell_executed=lambda cell, cell_index, execute_reply: wrote.look(cell["id"]),
-                progress_bar=False,
-                start_timeout=180,
-                cwd=root,
-            )
-    except PapermillExecutionError as error:
-        raise Refusal(report(root, name, at["cell"], error.traceback)) from error
-    except Exception as error:  # the kernel died, or did not start
-        raise Refusal(report(root, name, at.get("cell"), [f"{error!r}"])) from error
-    about = {"fingerprint": mark, "parameters": given, "wrote": wrote.sums()}
-    settled = settle(notebook, root, about)
-    write(executed(root, profile, name), settled)
-    return cost
+# --- side by side
 
 
-class Wrote:
-    """The results (tables and their descriptions) that a notebook writes, and in which cell."""
+@dataclass(frozen=True)
+class Run:
+    """A notebook that is running: its kernel, when it began, and what it will come to."""
 
-    def __init__(self, folder: Path):
-        self.folder, self.cells = folder, {}
-        self.seen = self.times()
+    kernel: Kernel
+    began: float
+    future: Future[None]
 
-    def times(self) -> dict[str, int]:
-        """When each result was last written."""
-        files = [path for path in self.folder.rglob("*") if path.suffix in {".csv", ".json"}]
-        return {path.relative_to(self.folder).as_posix(): path.stat().st_mtime_ns for path in files}
-
-    def look(self, cell: str) -> None:
-        """Nothing; what was written since the last look belongs to this cell."""
-        now = self.times()
-        self.cells |= {file: cell for file in now if now[file] != self.seen.get(file)}
-        self.seen = now
-
-    def sums(self) -> dict[str, dict[str, str]]:
-        """Each file with its cell and its checksum."""
-        return {
-            file: {"cell": cell, "sha256": sum_of(self.folder / file)}
-            for file, cell in sorted(self.cells.items())
-        }
+    def cost(self) -> dict[str, Any]:
+        """The seconds on the clock and of the processors, and the peak memory, so far."""
+        self.kernel.look()
+        seconds = round(time.monotonic() - self.began, 1)
+        cpu = round(self.kernel.cpu, 1)
+        return {"seconds": seconds, "cpu": cpu, "peak_mb": self.kernel.peak_mb}
 
 
-@contextmanager
-def measured() -> Iterator[dict[str, Any]]:
-    """A dict that ends with the seconds taken and the peak memory of the child processes."""
-    import psutil
+class Build:
+    """An execution of notebooks, as many at a time as there are jobs."""
 
-    cost = {"seconds": 0.0, "peak_mb": 0}
-    done = threading.Event()
+    def __init__(self, root: Path, profile: str, jobs: int, limit: int):
+        self.root, self.profile, self.jobs, self.limit = root, profile, jobs, limit
+        self.around = environment(profile)
+        self.runs: dict[str, Run] = {}
 
-    def sample() -> None:
-        while not done.wait(1.0):
-            used = 0
-            for child in psutil.Process().children(recursive=True):
-                with suppress(psutil.Error):
-                    used += child.memory_info().rss
-            cost["peak_mb"] = max(cost["peak_mb"], used // 2**20)
+    def run(self, stale: Mapping[str, Mapping[str, Any]]) -> None:
+        """Run notebooks, given what is known about each; at the first failure, stop the others."""
+        graph = {name: {*needs(self.root, name)} & {*stale} for name in stale}
+        seconds = expected(self.root, self.profile, list(stale))
+        first = ranks(graph, seconds)
+        progress = Progress(seconds, self.jobs)
+        todo = TopologicalSorter(graph)
+        todo.prepare()
+        ready: list[str] = []
+        with ThreadPoolExecutor(self.jobs) as pool:
+            try:
+                while todo.is_active():
+                    ready = sorted([*ready, *todo.get_ready()], key=first.__getitem__)
+                    while ready and len(self.runs) < self.jobs:
+                        name = ready.pop()
+                        self.start(pool, name, stale[name])
+                        progress.began(name)
+                    for name, cost in self.ended(progress):
+                        progress.ended(name, cost)
+                        todo.done(name)
+            finally:
+                progress.close()
+                self.stop()
 
-    sampler = threading.Thread(target=sample, daemon=True)
-    sampler.start()
-    start = time.monotonic()
-    try:
-        yield cost
-    finally:
-        cost["seconds"] = round(time.monotonic() - start, 1)
-        done.set()
-        sampler.join()
+    def start(self, pool: ThreadPoolExecutor, name: str, about: Mapping[str, Any]) -> None:
+        """Start a notebook in a thread of its own."""
+        kernel = Kernel(self.root, self.around)
+        words = (self.root, self.profile, name, about, kernel, self.limit)
+        self.runs[name] = Run(kernel, time.monotonic(), pool.submit(execute, *words))
 
+    def ended(self, progress: Progress) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The notebooks that ended within the next second, and their costs."""
+        futures = [run.future for run in self.runs.values()]
+        done, _ = wait(futures, timeout=1.0, return_when=FIRST_COMPLETED)
+        spent = {name: run.cost() for name, run in self.runs.items()}
+        progress.show(spent)
+        for name in [name for name, run in self.runs.items() if run.future in done]:
+            self.runs.pop(name).future.result()
+            note(self.root, self.profile, name, spent[name])
+            yield name, spent[name]
 
-def report(root: Path, name: str, cell: Mapping[str, Any] | None, trace: list[str]) -> str:
-    """One screen about a failure: notebook, code cell, its source, the end of the traceback."""
-    ids = [other["id"] for other in code(load(source(root, name)))]
-    where = "before its first cell"
-    text: list[str] = []
-    if cell:
-        number = ids.index(cell["id"]) + 1 if cell["id"] in ids else "of injected parameters"
-        where = f"in code cell {number}"
-        text = cell["source"].splitlines()
-    error = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(trace)).splitlines()
-    shown = text[:18] + ["..."] * (len(text) > 18)
-    return "\n".join(
-        [f"{name}.ipynb failed {where}:", *(f"    {line}" for line in shown), "", *error[-14:]]
-    )
-
-
-# --- what is kept
-
-
-def settle(notebook: Any, root: Path, about: Mapping[str, Any]) -> str:
-    """The notebook's text without what differs between two runs: times, random ids, paths."""
-    import nbformat
-
-    spec = {"name": "python3", "language": "python", "display_name": "Python 3"}
-    notebook.metadata = nbformat.from_dict({"kernelspec": spec, "executed": about})
-    for cell in notebook.cells:
-        for key in ("papermill", "execution"):
-            cell.metadata.pop(key, None)
-        if "injected-parameters" in cell.metadata.get("tags", []):
-            cell.id = "injected-parameters"
-        if "outputs" in cell:
-            cell.outputs = [nbformat.from_dict(scrub(out, root)) for out in merge(cell.outputs)]
-    return nbformat.writes(notebook) + "\n"
+    def stop(self) -> None:
+        """End what is running, and wait until it is gone."""
+        while any(not run.future.done() for run in self.runs.values()):
+            for run in self.runs.values():
+                run.kernel.kill()
+            wait([run.future for run in self.runs.values()], timeout=0.2)
 
 
-def merge(outputs: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    r"""The outputs with streams in one piece (their cuts vary); bars (\r), bare paths left out."""
-    merged: list[dict[str, Any]] = []
-    for output in outputs:
-        if output.get("name") == "stderr" and "\r" in output["text"]:
-            continue
-        if output.get("data", {}).get("text/plain", "").startswith("PosixPath("):
-            continue
-        last = merged[-1] if merged else {}
-        if output["output_type"] == "stream" and last.get("name") == output["name"]:
-            last["text"] += output["text"]
-        else:
-            merged.append(dict(output))
-    return merged
+def expected(root: Path, profile: str, names: list[str]) -> dict[str, float]:
+    """The seconds of processor that each notebook will take: as last time, else as is typical."""
+    path = root / "book" / "costs.yml"
+    typical = yaml.safe_load(read(path)).get(profile, {}) if path.exists() else {}
+    last = {name: cost["cpu"] for name, cost in costs(root, profile).items()}
+    return {name: float((typical | last).get(name, GUESS)) for name in names}
 
 
-def scrub(output: dict[str, Any], root: Path) -> dict[str, Any]:
-    """The output without memory addresses, temporary files and the place of the checkout."""
-    text = json.dumps(output, ensure_ascii=False).replace(f"{root}/", "")
-    for sign, pattern, plain in VOLATILE:
-        text = re.sub(pattern, plain, text) if sign in text else text
-    return json.loads(text)
+def ranks(graph: Mapping[str, set[str]], seconds: Mapping[str, float]) -> dict[str, float]:
+    """The seconds from the start of each notebook to the end of the longest chain that needs it."""
+    ranked: dict[str, float] = {}
+    for name in reversed([*TopologicalSorter(graph).static_order()]):
+        after = [ranked[other] for other in ranked if name in graph[other]]
+        ranked[name] = seconds[name] + max(after, default=0.0)
+    return ranked
 
 
 def note(root: Path, profile: str, name: str, cost: Mapping[str, Any]) -> None:
-    """Nothing; status.json holds the cost of each notebook's last run, apart from its outputs."""
-    path = root / "_build" / "executed" / profile / "status.json"
-    status = json.loads(read(path)) if path.exists() else {}
-    status = {other: status[other] for other in notebooks(root) if other in status}
+    """Keep the cost of a notebook's last run in status.json, apart from its outputs."""
+    status = costs(root, profile)
     status[name] = dict(cost) | {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": {package: version(package) for package in ("numpy", "numba", "matplotlib")},
     }
+    path = root / "_build" / "executed" / profile / "status.json"
     write(path, json.dumps(status, indent=1, sort_keys=True) + "\n")
 
 
@@ -212,8 +153,11 @@ def note(root: Path, profile: str, name: str, cost: Mapping[str, Any]) -> None:
 
 
 @contextmanager
-def alone(root: Path) -> Iterator[None]:
-    """The build folder for this process alone; a second build waits."""
+def alone(root: Path) -> Iterator[IO[str]]:
+    """The build folder for this process alone, by a lock that the next command inherits.
+
+    A second build waits, also for a renderer that survived the kill of its own build.
+    """
     lock = root / "_build" / "executed" / ".lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("w") as file:
@@ -222,44 +166,69 @@ def alone(root: Path) -> Iterator[None]:
         except BlockingIOError:
             print("Another build is running: waiting for it.", flush=True)
             fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        for half in (root / "_build").rglob(".*.part"):  # of a build that was killed
+            half.unlink(missing_ok=True)
+        try:
+            yield file
+        finally:
+            fcntl.flock(file, fcntl.LOCK_UN)
 
 
-def run_all(root: Path, profile: str, only: list[str], given: list[list[str]]) -> None:
-    """Nothing; every notebook asked for, and all it needs, has fresh outputs."""
-    parameters = chosen_parameters(root, profile, given)
-    for name in in_order(root, [name.removesuffix(".ipynb") for name in only] or notebooks(root)):
-        if fresh(root, profile, name, parameters):
+def run_all(options: argparse.Namespace) -> None:
+    """Give fresh outputs to every notebook asked for, and to all it needs."""
+    root, profile = options.root, options.profile
+    parameters = chosen_parameters(root, profile, options.given)
+    asked = [name.removesuffix(".ipynb") for name in options.only] or notebooks(root)
+    stale = {}
+    for name in in_order(root, asked):
+        mark = fingerprint(root, name, parameters)
+        if fresh(root, profile, name, mark):
             print(f"{name}: unchanged", flush=True)
-            continue
-        print(f"{name}: running", flush=True)
-        cost = run(root, profile, name, parameters)
-        note(root, profile, name, cost)
-        print(f"{name}: {cost['seconds']} s, {cost['peak_mb']} MB", flush=True)
+        else:
+            stale[name] = {"fingerprint": mark, "parameters": dict(parameters.get(name, {}))}
+    if stale:
+        Build(root, profile, options.jobs, options.limit).run(stale)
+
+
+def follow(command: list[str], root: Path, profile: str, lock: IO[str]) -> int:
+    """The exit status of the next command, which holds the lock as long as any part of it lives."""
+    around = surroundings(profile)
+    return subprocess.run(
+        leashed(command), cwd=root, env=around, pass_fds=[lock.fileno()]
+    ).returncode
+
+
+def positive(text: str) -> int:
+    """A whole number of at least one."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 1")
+    return int(text)
 
 
 def arguments(argv: list[str] | None) -> argparse.Namespace:
     """The command line, parsed."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--root", type=Path, default=place.root())
+    parser.add_argument("--root", type=lambda path: Path(path).resolve(), default=place.root())
     parser.add_argument("--profile", default=place.profile())
     parser.add_argument("--only", action="append", default=[], metavar="NOTEBOOK")
     triple = ("NOTEBOOK", "NAME", "VALUE")
     parser.add_argument("-p", dest="given", action="append", default=[], nargs=3, metavar=triple)
+    side = "notebooks side by side; default: one for each core"
+    parser.add_argument("--jobs", type=positive, default=joblib.cpu_count(), help=side)
+    longest = "seconds after which a cell is stopped; default: an hour"
+    parser.add_argument("--limit", type=positive, default=HOUR, help=longest)
     parser.add_argument("command", nargs="*", help="what to run next, after --")
     return parser.parse_args(argv)
 
 
 def main(argv: list[str] | None = None) -> int:
     """The exit status: 0, 1 after a refusal or a failure, 130 when interrupted."""
-    options = arguments(argv)
-    root = options.root.resolve()
     try:
-        with alone(root):
-            run_all(root, options.profile, options.only, options.given)
+        options = arguments(argv)
+        with alone(options.root) as lock:
+            run_all(options)
             if options.command:
-                environment = os.environ | {"BOOK_PROFILE": options.profile}
-                return subprocess.run(options.command, cwd=root, env=environment).returncode
+                return follow(options.command, options.root, options.profile, lock)
     except Refusal as refusal:
         print(refusal, file=sys.stderr)
         return 1

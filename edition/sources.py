@@ -10,27 +10,35 @@ from pathlib import Path
 PACKAGES = ("dueling", "edition")
 
 
-def imported(root: Path, text: str, package: str = "") -> set[Path]:
-    """The modules of this checkout that a text imports, directly or through others.
+def imported(root: Path, *texts: str) -> set[Path]:
+    """The modules of this checkout that some texts import, directly or through others.
 
-    ``package`` is where a relative import starts. Of a package only what is imported by name
-    counts: its ``__init__`` when the package itself is named.
+    Of a package only what is imported by name counts: its ``__init__`` when the package itself is
+    named.
     """
-    found: set[Path] = set()
-    todo = list(named(root, text, package))
+    modules: set[Path] = set()
+    todo = [path for text in texts for path in named(root, text, "")]
     while todo:
         path = todo.pop()
-        if path not in found:
-            found.add(path)
+        if path not in modules:
+            modules.add(path)
             inside = ".".join(path.relative_to(root).parent.parts)
             todo += named(root, path.read_text(encoding="utf-8"), inside)
-    return found
+    return modules
 
 
 @cache
 def named(root: Path, text: str, package: str) -> tuple[Path, ...]:
-    """The modules of this checkout that the import statements of a text name."""
-    names = [name for node in ast.walk(ast.parse(text)) for name in _names(node, package)]
+    """The modules of this checkout that the import statements of a text name.
+
+    ``package`` is where a relative import starts. A text that is not plain Python, such as a cell
+    with a magic command, may import any of them.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return tuple(path for name in PACKAGES for path in (root / name).rglob("*.py"))
+    names = [name for node in ast.walk(tree) for name in _names(node, package)]
     inside = [name for name in names if name.partition(".")[0] in PACKAGES]
     paths = [path for name in inside if (path := _file(root, name))]
     return tuple(dict.fromkeys(paths))

@@ -19,7 +19,7 @@ from dueling.engine.algorithm import Own
 from dueling.engine.protocol import digest
 from dueling.engine.provenance import provenance
 
-from . import tables
+from . import place, tables
 from .sources import imported
 
 
@@ -68,7 +68,7 @@ def stored(
         [*given, sorted(keep), asked, source(scenario, algorithm), versions], sort_keys=True
     )
     slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(name for name, *_ in given)).strip("-")
-    path = tables.folder() / folder / f"{slug}-{short:08x}.npz"
+    path = place.inside(tables.folder(), f"{folder}/{slug}-{short:08x}.npz")
     if path.exists():
         try:
             found = Result.load(path)

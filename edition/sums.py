@@ -84,7 +84,8 @@ def sum_of(path: Path) -> str:
 
 def sums(folder: Path, skip: Any = ()) -> dict[str, str]:
     """The checksum of every file below a folder, by its path there; names in ``skip`` left out."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    whole = [path for path in folder.rglob("*") if path.suffix != ".part"]  # not half written
+    files = sorted(path for path in whole if path.is_file())
     names = {path.relative_to(folder).as_posix(): path for path in files}
     return {name: sum_of(path) for name, path in names.items() if name not in set(skip)}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,18 @@ def folder() -> Path:
 
 
 def write_text(name: str, text: str) -> Path:
-    """Write a file of results, whole or not at all."""
-    return place.write(folder() / name, text)
+    """Write a file of results, whole or not at all, and list it where edition.execute looks."""
+    path = place.write(place.inside(folder(), name), text)
+    if listing := os.environ.get("BOOK_WROTE"):
+        with open(listing, "a", encoding="utf-8") as file:
+            file.write(path.relative_to(folder()).as_posix() + "\n")
+    return path
 
 
 def write_volatile(name: str, text: str) -> Path:
     """Write a file of what differs from run to run (times), kept apart from the results."""
-    return place.write(folder().with_name(folder().name + "-volatile") / name, text)
+    apart = folder().with_name(folder().name + "-volatile")
+    return place.write(place.inside(apart, name), text)
 
 
 def write_csv(name: str, head: Iterable[str], rows: Iterable[Iterable]) -> Path:
@@ -47,7 +53,7 @@ def write(name: str, columns: Mapping[str, Any], about: dict) -> Path:
 
 def read(name: str) -> dict[str, np.ndarray]:
     """The columns that :func:`write` wrote: numbers as arrays of floats, the rest as text."""
-    with (folder() / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    with place.inside(folder(), f"{name}.csv").open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
     return {key: _column([row[i] for row in rows]) for i, key in enumerate(head)}
 

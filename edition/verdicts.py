@@ -13,12 +13,12 @@ import numpy as np
 from dueling.section7 import UTILITIES
 
 from . import tables
+from .witness import OPEN
 
 REPRODUCED = "reproduced"
 CHOICES = "reproduced under stated choices"
 NOT = "not reproduced"
 FALSE = "false as stated"
-OPEN = "open"
 VERDICTS = (REPRODUCED, CHOICES, NOT, FALSE, OPEN)
 ROLES = ("proved", "under", "short", "refuted")  # of a witness
 
@@ -44,8 +44,12 @@ def witnesses(claim: Mapping, role: str, ledgers: Mapping[str, list]) -> list[di
 
 
 def from_witnesses(claim: Mapping, ledgers: Mapping[str, list]) -> str:
-    """The verdict by what the witnesses show: refuted, less than claimed, proved, or nothing."""
-    shown = {role: bool(witnesses(claim, role, ledgers)) for role in ROLES}
+    """The verdict by what the witnesses show: refuted, less than claimed, proved, or nothing.
+
+    An open witness, of a page with changed parameters, shows nothing.
+    """
+    rows = {role: witnesses(claim, role, ledgers) for role in ROLES}
+    shown = {role: any(row["kind"] != OPEN for row in found) for role, found in rows.items()}
     if shown["refuted"]:
         return FALSE
     if shown["short"]:

@@ -1,14 +1,17 @@
 """Executable witnesses: each step of a proof is checked where it stands, and could have failed.
 
-A witness is of one of three kinds:
+A witness is of one of four kinds:
 
 * **proved**: for all values of its variables, by a solver (z3), by algebra (sympy) or by interval
   arithmetic (:class:`Positive`);
+* **checked**: for every number of rounds, epochs or arms, by Coq (:mod:`edition.formal`);
 * **exact**: computed without sampling on the instances named;
 * **measured**: estimated from independent runs, at a stated error level.
 
 Each carries a twin: the same check of a deliberately wrong variant. A witness holds when its claim
-holds *and* its twin is refused; otherwise :class:`Refused` stops the page.
+holds *and* its twin is refused; otherwise :class:`Refused` stops the page. With changed parameters
+a check may lack power: the twin holds too, or too few samples settle the claim. Such a witness is
+**open**, as is one that was asserted for the defaults only; a claim that is refuted stops the page.
 """
 
 import json
@@ -22,7 +25,10 @@ import numpy as np
 from scipy import stats
 
 from . import tables
+from .formal import Checked
+from .notebook import Defaults
 
+OPEN = "open"
 LEVEL = 1e-4  # the error level of a measured witness
 
 
@@ -64,8 +70,8 @@ class Positive:
 class Mean:
     """A claim on the expectation of independent samples, at an error level.
 
-    ``at_most=b`` holds when the upper confidence limit of the mean is <= b, ``at_least=b`` when the
-    lower one is >= b, ``equals=v`` when v lies between both. For samples in {0, 1} the limits are
+    ``at_most=b`` holds when the upper confidence limit of the mean is < b, ``at_least=b`` when the
+    lower one is > b, ``equals=v`` when v lies between both. For samples in {0, 1} the limits are
     Clopper and Pearson's, otherwise Student's.
     """
 
@@ -83,12 +89,21 @@ class Mean:
         half = stats.t.isf(tail, n - 1) * x.std(ddof=1) / np.sqrt(n)
         return float(x.mean() - half), float(x.mean() + half)
 
+    def refuted(self) -> bool:
+        """Whether the opposite is seen at the same error level."""
+        low, high = self.limits()
+        return (
+            (self.at_most is not None and low > self.at_most)
+            or (self.at_least is not None and high < self.at_least)
+            or (self.equals is not None and not low <= self.equals <= high)
+        )
+
     def check(self) -> tuple[bool, str]:
         """Whether it holds, and the numbers."""
         low, high = self.limits()
         holds = (
-            (self.at_most is None or high <= self.at_most)
-            and (self.at_least is None or low >= self.at_least)
+            (self.at_most is None or high < self.at_most)
+            and (self.at_least is None or low > self.at_least)
             and (self.equals is None or low <= self.equals <= high)
         )
         claims = {"at most": self.at_most, "at least": self.at_least, "equal to": self.equals}
@@ -106,12 +121,15 @@ class Verdict:
         self.row = row
 
     def _repr_html_(self) -> str:
-        kind, how, twin = (escape(self.row[key]) for key in ("kind", "how", "twin"))
-        said = f"<b>{kind}</b>: {how}. Wrong twin refused: {twin}."
-        return f'<p class="witness" id="{self.row["anchor"]}">{said}</p>'
+        kind, text = escape(self.row["kind"]), escape(self._text())
+        return f'<p class="witness" id="{self.row["anchor"]}"><b>{kind}</b>: {text}</p>'
 
     def __repr__(self) -> str:
-        return "{kind}: {how}. Wrong twin refused: {twin}.".format(**self.row)
+        return f"{self.row['kind']}: {self._text()}"
+
+    def _text(self) -> str:
+        twin = "Wrong twin" if self.row["kind"] == OPEN else "Wrong twin refused"
+        return f"{self.row['how']}. {twin}: {self.row['twin']}."
 
 
 class Ledger:
@@ -119,12 +137,17 @@ class Ledger:
 
     COLUMNS = ("step", "kind", "says", "how", "twin")
 
-    def __init__(self, page: str):
+    def __init__(self, page: str, defaults: Defaults | None = None):
         self.page, self.rows, self.seconds = page, [], []
+        self.defaults = defaults or Defaults({}, {})
 
     def proved(self, step: str, says: str, claim, twin) -> None:
         """A claim for all values: a z3 formula, a sympy identity or truth, or :class:`Positive`."""
         self._enter("proved", step, says, claim, twin)
+
+    def checked(self, step: str, says: str, theorem: str) -> None:
+        """A theorem of formal/duel.v, with its twin, whose negation is a theorem there."""
+        self._enter("checked", step, says, Checked(theorem), Checked(theorem, twin=True))
 
     def exact(self, step: str, says: str, claim, twin) -> None:
         """A truth, or an array of truths, computed without sampling."""
@@ -139,14 +162,21 @@ class Ledger:
         (found, holds, how), (_, twin_holds, twin_how) = _check(claim), _check(twin)
         if found != kind:
             raise Refused(f"{step}: a {found} check was entered as {kind}.")
-        if not holds:
+        if not holds and not self._spares(claim):
             raise Refused(f"{step}: {says} - does not hold ({how}).")
-        if twin_holds:
+        if holds and twin_holds and not self.defaults.changed:
             raise Refused(f"{step}: {says} - the wrong twin holds too ({twin_how}).")
+        if twin_holds or not holds:
+            kind, how = OPEN, f"no verdict with {self.defaults}; the claim: {how}"
         row = dict(zip(self.COLUMNS, (step, kind, says, how, twin_how), strict=True))
         self.rows.append(row | {"anchor": self._anchor(step)})
         self.seconds.append(time.perf_counter() - start)
         _display(Verdict(self.rows[-1]))
+
+    def _spares(self, claim) -> bool:
+        """Whether a failed claim stays open: asserted for the defaults only, or not refuted."""
+        unsettled = isinstance(claim, Mean) and not claim.refuted()
+        return bool(self.defaults.changed) and (self.defaults.asserting or unsettled)
 
     def _anchor(self, step: str) -> str:
         """The name of this verdict in the book: page and step, numbered from the second on."""
@@ -163,7 +193,8 @@ class Ledger:
     def _repr_html_(self) -> str:
         head = "".join(f"<th>{h}</th>" for h in ("step", "kind", "claim", "how", "wrong twin"))
         body = "".join(self._line(row) for row in self.rows)
-        count = f"{len(self.rows)} witnesses, all hold; every wrong twin was refused."
+        held, more = self._count()
+        count = f"{held} witnesses, all hold; every wrong twin was refused.{more}"
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         return f'<div class="ledger"><p>{count}</p>{table}</div>'
 
@@ -173,7 +204,14 @@ class Ledger:
         return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
     def __repr__(self) -> str:
-        return f"{self.page}: {len(self.rows)} witnesses hold, every wrong twin was refused"
+        held, more = self._count()
+        return f"{self.page}: {held} witnesses hold, every wrong twin was refused{more}"
+
+    def _count(self) -> tuple[int, str]:
+        """How many witnesses hold, and a sentence about those that are open."""
+        unsettled = sum(row["kind"] == OPEN for row in self.rows)
+        more = f" Open with {self.defaults}: {unsettled} more." if unsettled else ""
+        return len(self.rows) - unsettled, more
 
 
 def _display(thing) -> None:
@@ -188,6 +226,8 @@ def _check(claim) -> tuple[str, bool, str]:
         return "measured", *claim.check()
     if isinstance(claim, Positive):
         return "proved", *claim.check()
+    if isinstance(claim, Checked):
+        return "checked", *claim.check()
     if type(claim).__module__.startswith("z3"):
         return "proved", *_solve(claim)
     if type(claim).__module__.startswith("sympy"):

@@ -1,62 +1,34 @@
 """The plumbing of the book: what runs again, what does not, and what is refused."""
 
+import errno
 import inspect
 import json
-import signal
-import subprocess
-import sys
+import os
+import platform
+import shutil
 import time
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
-import psutil
+import joblib
+import nbformat
 import pytest
+import yaml
+from small import PARAMETERS, SHOW, built, contents, make, notebook, outputs, put
 
-from edition import kernel, notebooks, overlay, place, run
+from edition import execute, kernel, notebooks, overlay, place, run, sources, sums, tables
+from edition.progress import Progress, span
+from edition.sphinx import about, pages, previews
 
 ROOT = Path(__file__).parents[1]
-
-PARAMETERS = ("set", "runs = 3", ["parameters"])
-SHOW = ("show", "print(runs)\nobject()\nif not runs:\n    from dueling import game", [])
-
-
-def notebook(*cells, prose="Words.", needs=(), reads=()):
-    """A notebook of code cells (id, source, tags) after one cell of prose."""
-    made = [{"cell_type": "markdown", "id": "prose", "metadata": {}, "source": prose}]
-    for name, text, tags in cells:
-        empty = {"outputs": [], "execution_count": None}
-        cell = {"cell_type": "code", "id": name, "metadata": {"tags": tags}, "source": text}
-        made.append(cell | empty)
-    spec = {"name": "python3", "language": "python", "display_name": "Python 3"}
-    metadata = {"kernelspec": spec, "needs": list(needs), "reads": list(reads)}
-    return {"cells": made, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-
-
-def put(root, name, made):
-    (root / f"{name}.ipynb").write_text(json.dumps(made))
 
 
 @pytest.fixture
 def root(tmp_path):
     """A book of one notebook."""
-    for folder in ("book", "dueling"):
-        (tmp_path / folder).mkdir()
-    (tmp_path / "_toc.yml").write_text("root: book/index\nchapters:\n  - file: book/a\n")
-    (tmp_path / "book" / "profiles.yml").write_text("full: {}\nsmoke: {book/a: {runs: 1}}\n")
-    (tmp_path / "dueling" / "game.py").write_text("from .engine import checks\n")
-    (tmp_path / "dueling" / "engine").mkdir()
-    (tmp_path / "dueling" / "engine" / "checks.py").write_text("")
-    (tmp_path / "requirements.txt").write_text("numpy==2.0\n")
-    put(tmp_path, "book/a", notebook(PARAMETERS, SHOW))
-    return tmp_path
-
-
-def built(root, *words):
-    return run.main(["--root", str(root), "--profile", "full", *words])
-
-
-def outputs(root, name="book/a", profile="full"):
-    return notebooks.executed(root, profile, name)
+    return make(tmp_path)
 
 
 @pytest.fixture
@@ -64,20 +36,12 @@ def executions(monkeypatch):
     """The names of the notebooks that would run; no kernel starts."""
     ran = []
 
-    def fake(root, profile, name, parameters):
+    def fake(root, profile, name, about, kernel, limit):
         ran.append(name)
-        about = {
-            "fingerprint": notebooks.fingerprint(root, name, parameters),
-            "parameters": dict(parameters.get(name, {})),
-        }
-        made = notebooks.load(notebooks.source(root, name))
-        place.write(
-            notebooks.executed(root, profile, name),
-            json.dumps(made | {"metadata": {"executed": about}}),
-        )
-        return {"seconds": 0.0, "peak_mb": 0}
+        made = nbformat.read(notebooks.source(root, name), 4)
+        place.write(notebooks.executed(root, profile, name), execute.settle(made, root, about))
 
-    monkeypatch.setattr(run, "run", fake)
+    monkeypatch.setattr(run, "execute", fake)
     return ran
 
 
@@ -159,6 +123,7 @@ def add_module(root):
 
 
 def edit_lock(root):
+    """The packages that are installed stay the same."""
     (root / "requirements.txt").write_text("numpy==2.1\n")
 
 
@@ -170,7 +135,7 @@ def edit_nothing(root):
     pass
 
 
-@pytest.mark.parametrize("change", [edit_nothing, edit_prose, add_module])
+@pytest.mark.parametrize("change", [edit_nothing, edit_prose, add_module, edit_lock])
 def test_skips_what_did_not_change(root, executions, change):
     assert built(root) == 0
     change(root)
@@ -179,7 +144,7 @@ def test_skips_what_did_not_change(root, executions, change):
 
 
 @pytest.mark.parametrize(
-    "change", [edit_code, edit_cell_id, edit_package, edit_what_it_imports, edit_lock, edit_profile]
+    "change", [edit_code, edit_cell_id, edit_package, edit_what_it_imports, edit_profile]
 )
 def test_runs_again_after(root, executions, change):
     assert built(root) == 0
@@ -196,6 +161,31 @@ def test_runs_again_after_a_change_of_the_style_of_figures(root, executions, mon
     assert executions == ["book/a", "book/a"]
 
 
+@pytest.mark.parametrize(("python", "times"), [(("3", "99", "0"), 2), (None, 1)])
+def test_another_python_runs_again_and_its_patch_release_does_not(
+    root, executions, monkeypatch, python, times
+):
+    assert built(root) == 0
+    other = python or (*platform.python_version_tuple()[:2], "99")
+    monkeypatch.setattr(platform, "python_version_tuple", lambda: other)
+    assert built(root) == 0
+    assert executions == ["book/a"] * times
+
+
+def test_another_installed_version_runs_again(root, executions, monkeypatch):
+    assert built(root) == 0
+    notebooks.installed.cache_clear()
+    monkeypatch.setattr(notebooks, "version", lambda name: "0.0")
+    assert built(root) == 0
+    notebooks.installed.cache_clear()
+    assert executions == ["book/a", "book/a"]
+
+
+def test_what_the_lock_names_and_is_installed():
+    lock = "numpy==1.0 \\\n    --hash=sha256:ab\nnot-here==1 ; sys_platform == 'win32'\n# via x\n"
+    assert notebooks.installed(lock) == {"numpy": version("numpy")}
+
+
 def test_runs_again_with_another_parameter_and_back(root, executions):
     for words in ([], ["-p", "book/a", "runs", "9"], ["-p", "book/a", "runs", "9"], []):
         assert built(root, *words) == 0
@@ -210,9 +200,7 @@ def test_profiles_do_not_share_outputs(root, executions):
 
 
 def two(root, needs_of_a, needs_of_b=()):
-    (root / "_toc.yml").write_text(
-        "root: book/index\nparts:\n  - chapters:\n      - file: book/a\n      - file: book/b\n"
-    )
+    contents(root, "book/a", "book/b")
     put(root, "book/a", notebook(PARAMETERS, SHOW, needs=needs_of_a))
     put(root, "book/b", notebook(PARAMETERS, needs=needs_of_b))
 
@@ -233,6 +221,78 @@ def test_runs_again_after_a_change_of_the_data_it_reads(root, executions):
     assert executions == ["book/a", "book/a"]
 
 
+@pytest.mark.parametrize("text", ["%time 1", "a b", "'\0'"])
+def test_a_cell_that_is_not_plain_python_may_import_anything(root, text):
+    assert sources.imported(root, "x = 1") == set()
+    assert sources.imported(root, "x = 1", text) == set((root / "dueling").rglob("*.py"))
+
+
+# --- what runs again in this repository
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of what decides the outputs of the real notebooks, and of what does not."""
+    copy = tmp_path_factory.mktemp("checkout")
+    for name in ("dueling", "edition", "book"):
+        shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("_toc.yml", "_config.yml", "requirements.txt", "Makefile"):
+        shutil.copy(ROOT / name, copy / name)
+    return copy
+
+
+def marks(checkout):
+    """The fingerprints of all notebooks under the small profile."""
+    smoke = notebooks.profile_parameters(checkout, "smoke")
+    names = notebooks.notebooks(checkout)
+    return {name: notebooks.fingerprint(checkout, name, smoke) for name in names}
+
+
+def touched(checkout, file):
+    """The notebooks that would run again after an edit of a file."""
+    path, before = checkout / file, marks(checkout)
+    text = path.read_bytes()
+    path.write_bytes(text + b"\n# another word\n")
+    after = marks(checkout)
+    path.write_bytes(text)
+    return {name for name in before if before[name] != after[name]}
+
+
+MACHINERY = ["run", "execute", "progress", "leash", "overlay", "kernel", "notebooks"]
+NO_INPUT = [
+    *(f"edition/{name}.py" for name in MACHINERY),
+    *(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / "edition" / "sphinx").glob("*.py"))),
+    *(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / "edition" / "release").glob("*.*"))),
+    *("book/_static/custom.css", "book/_static/book.js", "book/index.md", "book/references.bib"),
+    *("_config.yml", "_toc.yml", "Makefile", "requirements.txt", "book/profiles.yml"),
+]
+
+
+def test_what_shows_or_runs_the_book_runs_nothing_again(checkout):
+    before = marks(checkout)
+    for file in NO_INPUT:
+        with (checkout / file).open("a") as text:
+            text.write("\n# another word\n")
+    assert marks(checkout) == before
+
+
+@pytest.mark.parametrize(
+    ("file", "names"),
+    [
+        ("edition/verdicts.py", {"book/experiments/claims"}),
+        ("book/experiments/claims.yml", {"book/experiments/claims"}),
+        ("book/back/notation.yml", {"book/back/notation"}),
+    ],
+)
+def test_a_page_s_own_helper_runs_that_page_again(checkout, file, names):
+    assert touched(checkout, file) == names
+
+
+def test_what_every_notebook_imports_runs_them_all_again(checkout):
+    assert touched(checkout, "edition/tables.py") >= touched(checkout, "dueling/game.py")
+    assert "book/theory/game" in touched(checkout, "dueling/game.py")
+
+
 # --- what is refused
 
 
@@ -241,14 +301,38 @@ def test_runs_again_after_a_change_of_the_data_it_reads(root, executions):
     [
         (["-p", "book/a", "runz", "9"], "book/a has no parameter runz; its parameters are: runs."),
         (["-p", "book/z", "runs", "9"], "for book/z, which is not a notebook"),
+        (["-p", "book/a", "runs", "[1"], "runs is '[1'; it must be a number, a word, or a list"),
+        (["-p", "book/a", "runs", "2001-02-03"], "runs is '2001-02-03'; it must be"),
+        (["-p", "book/a", "runs", "2001-99-99"], "runs is '2001-99-99'; it must be"),
+        (["-p", "book/a", "runs", "9" * 5000], "it must be a number"),
+        (["-p", "book/a", "runs", ".nan"], "runs is '.nan'; it must be"),
+        (["-p", "book/a", "runs", "{1: 2}"], "runs is '{1: 2}'; it must be"),
+        (
+            ["-p", "book/a", "runs", "1", "-p", "book/a.ipynb", "runs", "2"],
+            "runs of book/a is given",
+        ),
         (["--only", "book/z"], "book/z is not a notebook of _toc.yml"),
         (["--profile", "tiny"], "There is no profile tiny"),
+        (["--profile", "../full"], "There is no profile ../full"),
     ],
 )
 def test_refuses_what_it_does_not_know(root, executions, capsys, words, sentence):
     assert built(root, *words) == 1
-    assert sentence in capsys.readouterr().err
+    message = capsys.readouterr().err
+    assert sentence in message and message.count("\n") == 1
     assert executions == []
+
+
+@pytest.mark.parametrize("words", [["--jobs", "0"], ["--jobs", "two"], ["--limit", "-1"]])
+def test_refuses_numbers_below_one(root, executions, capsys, words):
+    with pytest.raises(SystemExit):
+        built(root, *words)
+    assert "is not a whole number >= 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["7", "1.5", "word", "[2, 4]", "true", "{a: 1}"])
+def test_values_of_the_command_line(value):
+    assert notebooks.value("runs", value) == yaml.safe_load(value)
 
 
 def test_refuses_a_circle(root, executions, capsys):
@@ -257,64 +341,138 @@ def test_refuses_a_circle(root, executions, capsys):
     assert "in a circle" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"cells": 3}', '{"cells": [{"id": "a"}]}'])
+def test_refuses_what_is_not_a_notebook(root, executions, capsys, text):
+    (root / "book" / "a.ipynb").write_text(text)
+    assert built(root) == 1
+    assert "a.ipynb cannot be read as a notebook" in capsys.readouterr().err
+
+
+def test_refuses_a_notebook_whose_data_are_not_there(root, executions, capsys):
+    put(root, "book/a", notebook(PARAMETERS, reads=["book/a.yml"]))
+    assert built(root) == 1
+    assert "book/a reads book/a.yml, which is not there." in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["../full", "a/b", "", "..", "/tmp"])
+def test_a_profile_does_not_leave_the_build_folder(root, monkeypatch, capsys, name):
+    monkeypatch.setenv("BOOK_PROFILE", name)
+    assert run.main(["--root", str(root)]) == 1
+    assert f"BOOK_PROFILE is {name!r}; it must be a name of" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["../t", "/tmp/t", "a/../../t", ".", ""])
+def test_results_do_not_leave_their_folder(root, monkeypatch, name):
+    monkeypatch.chdir(root)
+    monkeypatch.delenv("BOOK_PROFILE", raising=False)
+    for write in (tables.write_text, tables.write_volatile):
+        with pytest.raises(ValueError, match="it must lead to a file inside of results"):
+            write(name, "x")
+    with pytest.raises(ValueError, match="it must lead to a file inside of results"):
+        place.inside(tables.folder(), name)
+    assert not (root / "_build").exists()
+    tables.write_text("a/../t.csv", "x")
+    assert (root / "_build" / "results" / "t.csv").read_text() == "x"
+
+
+# --- what is damaged
+
+
+def halved(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def emptied(path):
+    path.write_text("")
+
+
+def nulled(path):
+    path.write_text("null")
+
+
+def unmarked(path):
+    path.write_text(json.dumps(notebook(PARAMETERS, SHOW)))
+
+
+def edited_output(path):
+    done = json.loads(path.read_text())
+    done["cells"][2]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["4"]}]
+    path.write_text(json.dumps(done))
+
+
+def edited_record(path):
+    done = json.loads(path.read_text())
+    done["metadata"]["executed"]["parameters"] = {"runs": 4}
+    path.write_text(json.dumps(done))
+
+
+@pytest.mark.parametrize(
+    "damage", [halved, emptied, nulled, unmarked, edited_output, edited_record]
+)
+def test_a_damaged_execution_is_none(root, executions, damage):
+    assert built(root) == 0
+    damage(outputs(root))
+    with pytest.raises(notebooks.Refusal, match="not executed yet"):
+        overlay.overlaid(root, "full", "book/a")
+    assert built(root) == 0
+    assert executions == ["book/a", "book/a"]
+    assert overlay.overlaid(root, "full", "book/a")
+
+
+@pytest.mark.parametrize("text", ["", "{", "null", "[]", '{"book/a": 3}', '{"book/a": {"cpu": 1}}'])
+def test_a_damaged_status_is_none(root, executions, text):
+    path = outputs(root).parents[1] / "status.json"
+    place.write(path, text)
+    assert "book/a" not in about.status(root, "full")
+    assert built(root) == 0
+    assert "[](/book/a)" in about.status(root, "full") and set(json.loads(path.read_text())) == {
+        "book/a"
+    }
+
+
+def test_what_a_killed_build_left_half_written_is_not_compared_and_goes(root, executions):
+    halves = [root / "_build" / name / ".t.csv.123.part" for name in ("results", "executed/full")]
+    for half in halves:
+        place.write(half, "x")
+    assert sums.sums(root / "_build") == {}
+    assert built(root) == 0
+    assert not any(half.exists() for half in halves)
+
+
+def test_a_file_is_written_and_synced_before_it_takes_its_name(tmp_path, monkeypatch):
+    path, order = place.write(tmp_path / "t.txt", "old"), []
+    replace = os.replace
+    monkeypatch.setattr(os, "fsync", lambda number: order.append(os.fstat(number).st_size))
+    monkeypatch.setattr(os, "replace", lambda *names: order.append("named") or replace(*names))
+    assert place.write(path, "newer").read_text() == "newer"
+    assert order == [5, "named"]
+
+
+def test_a_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
+    path = place.write(tmp_path / "t.txt", "old")
+
+    def full(number):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        place.write(path, "new")
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("t.txt", "old")]
+
+
 @pytest.mark.parametrize("place", ["/home/ann", "/home/José/Bücher"])
 def test_outputs_do_not_tell_where_the_checkout_is(place):
     output = {"output_type": "stream", "text": f"{place}/dueling/game.py at 0x7f at ünder"}
-    scrubbed = run.scrub(output, Path(place))
+    scrubbed = execute.scrub(output, Path(place))
     assert scrubbed["text"] == "dueling/game.py at 0x0 at ünder"
 
 
-# --- with a real kernel
-
-
-def test_two_executions_are_byte_identical(root):
-    chatter = "import sys, time\nprint('a', flush=True)\ntime.sleep(0.3)\nprint('b')"
-    bar = "print('\\r 3.1 it/s', file=sys.stderr)"
-    put(root, "book/a", notebook(PARAMETERS, SHOW, ("talk", f"{chatter}\n{bar}", [])))
-    assert built(root, "-p", "book/a", "runs", "4") == 0
-    first = outputs(root).read_bytes()
-    outputs(root).unlink()
-    assert built(root, "-p", "book/a", "runs", "4") == 0
-    assert outputs(root).read_bytes() == first
-    assert str(root) not in first.decode()
-    assert set(json.loads((outputs(root).parents[1] / "status.json").read_text())) == {"book/a"}
-
-
-WRITE = """from pathlib import Path
-folder = Path("_build/results")
-folder.mkdir(parents=True, exist_ok=True)
-for name, text in [("t.csv", "x,y"), ("t.json", '{"commit": "%s"}' % ("ab" * 20))]:
-    (folder / name).write_text(text)
-folder / "t.csv"
-"""
-
-
-@pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_text("x,z")])
-def test_runs_again_when_a_result_is_gone_or_another(root, capsys, change):
-    put(root, "book/a", notebook(PARAMETERS, ("write", WRITE, [])))
-    assert built(root) == 0
-    wrote = notebooks.record(root, "full", "book/a")["wrote"]
-    assert {file: made["cell"] for file, made in wrote.items()} == dict.fromkeys(
-        ["t.csv", "t.json"], "write"
-    )
-    assert notebooks.code(notebooks.load(outputs(root)))[1]["outputs"] == []  # a path is not shown
-    folder = place.results(root, "full")
-    (folder / "t.json").write_text('{"commit": "%s-edited"}' % ("cd" * 20))
-    assert built(root) == 0
-    assert "unchanged" in capsys.readouterr().out
-    change(folder / "t.csv")
-    assert built(root) == 0
-    assert "book/a: running" in capsys.readouterr().out
-    assert (folder / "t.csv").read_text() == "x,y"
-
-
-def test_figures_are_pictures_and_vectors_without_a_date(root):
-    text = "import matplotlib.pyplot as plt\nplt.plot([0, 1])\nplt.show()"
-    put(root, "book/a", notebook(PARAMETERS, ("draw", text, [])))
-    assert built(root) == 0
-    data = notebooks.code(notebooks.load(outputs(root)))[1]["outputs"][0]["data"]
-    assert {"image/png", "image/svg+xml"} <= set(data)
-    assert "dc:date" not in "".join(data["image/svg+xml"])
+def test_a_warning_keeps_its_line():
+    """The place of a cell stands at the start of a line."""
+    text = "first\n/tmp/ipykernel_12/345.py:3: UserWarning: \\n\n"
+    assert execute.scrub({"text": [text, 7]}, ROOT) == {
+        "text": ["first\ncell.py:3: UserWarning: \\n\n", 7]
+    }
 
 
 def test_streams_are_one_piece_without_progress_bars():
@@ -322,128 +480,117 @@ def test_streams_are_one_piece_without_progress_bars():
         return {"output_type": "stream", "name": name, "text": text}
 
     cut = [said("stdout", "a"), said("stderr", "\r 3 it/s"), said("stdout", "b")]
-    assert run.merge(cut) == [said("stdout", "ab")]
+    assert execute.merge(cut) == [said("stdout", "ab")]
 
 
-def test_runs_at_the_root_with_its_own_python(root, monkeypatch):
-    monkeypatch.setenv("HERE", str(root.resolve()))
-    other = root / "kernels" / "python3"  # a kernelspec of another Python, found first
-    other.mkdir(parents=True)
-    spec = {"argv": ["false"], "display_name": "Other", "language": "python"}
-    (other / "kernel.json").write_text(json.dumps(spec))
-    monkeypatch.setenv("JUPYTER_PATH", str(root))
-    text = "import os, sys\nprint(os.getcwd() == os.environ['HERE'], sys.prefix)"
-    put(root, "book/a", notebook(("where", text, [])))
+# --- side by side
+
+
+@pytest.fixture
+def timed(monkeypatch):
+    """What began and ended when, each notebook for as many tenths of a second as it is said."""
+    events, tenths = [], {}
+
+    def fake(root, profile, name, about, kernel, limit):
+        events.append(("began", name))
+        time.sleep(tenths.get(name, 0) / 10)
+        if tenths.get(name) == 0:
+            raise notebooks.Refusal(f"{name} failed")
+        events.append(("ended", name))
+
+    monkeypatch.setattr(run, "execute", fake)
+    return events, tenths
+
+
+def many(root, **needs):
+    """A book of several notebooks, each with what it needs."""
+    contents(root, *needs)
+    for name, others in needs.items():
+        put(root, name, notebook(PARAMETERS, needs=others.split()))
     (root / "book" / "profiles.yml").write_text("full: {}\n")
-    assert built(root) == 0
-    shown = notebooks.code(notebooks.load(outputs(root)))[0]["outputs"][0]["text"]
-    assert "".join(shown) == f"True {sys.prefix}\n"
 
 
-@pytest.mark.parametrize(
-    ("found", "disabled"),
-    [
-        (["X86_V3"], ""),
-        (["X86_V3", "X86_V4", "AVX512_ICL"], "X86_V4 AVX512_ICL"),
-        (["ASIMD"], None),
-    ],
-)
-def test_newer_processors_round_as_older_ones(monkeypatch, found, disabled):
-    monkeypatch.setattr(kernel, "vectors", lambda: found)
-    told = kernel.environment("full")
-    assert told["OPENBLAS_NUM_THREADS"] == "1"
-    assert kernel.arithmetic().get("NPY_DISABLE_CPU_FEATURES") == disabled
-    assert ("OPENBLAS_CORETYPE" in kernel.arithmetic()) == (disabled is not None)
+def test_the_longest_chain_comes_first():
+    graph = {"a": set(), "b": set(), "c": {"a"}, "d": {"a", "c"}}
+    ranked = run.ranks(graph, {"a": 1.0, "b": 5.0, "c": 2.0, "d": 4.0})
+    assert ranked == {"a": 7.0, "b": 5.0, "c": 6.0, "d": 4.0}
 
 
-def test_a_kernel_uses_the_common_vector_extensions_alone():
-    if kernel.COMMON not in kernel.vectors():
-        pytest.skip("not an x86-64-v3 processor: NumPy is taken as it is")
-    ask = "from edition import kernel; print(*kernel.vectors())"
-    command = [sys.executable, "-W", "error", "-c", ask]
-    environment = kernel.environment("full")
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True)
-    assert done.stdout.split() == [kernel.COMMON], done.stderr
+def test_notebooks_run_side_by_side_longest_first_and_after_what_they_need(root, timed):
+    events, tenths = timed
+    many(root, a="", b="", c="", d="a b")
+    tenths |= {"a": 1, "b": 6, "c": 1, "d": 1}
+    (root / "book" / "costs.yml").write_text("full: {a: 1, b: 9, c: 2, d: 1}\n")
+    assert built(root, "--jobs", "2") == 0
+    begun = [name for what, name in events if what == "began"]
+    assert begun == ["b", "c", "a", "d"]  # a and c are as long on the way to the end
+    assert events.index(("began", "a")) < events.index(("ended", "b"))
+    assert events.index(("began", "d")) > events.index(("ended", "b"))
 
 
-def test_failure_is_shown_and_the_last_good_output_stays(root, capsys):
-    assert built(root) == 0
-    good = outputs(root).read_bytes()
-    put(root, "book/a", notebook(PARAMETERS, ("show", "print(runs)\n1 / 0", [])))
-    assert built(root) == 1
-    said = capsys.readouterr().err
-    assert "book/a.ipynb failed in code cell 2" in said
-    assert "    1 / 0" in said and "ZeroDivisionError: division by zero" in said
-    assert len(said.splitlines()) <= 40
-    assert outputs(root).read_bytes() == good
+def test_one_job_is_one_at_a_time(root, timed):
+    events, tenths = timed
+    many(root, a="", b="")
+    tenths |= {"a": 1, "b": 1}
+    assert built(root, "--jobs", "1") == 0
+    assert [what for what, _ in events] == ["began", "ended"] * 2
 
 
-def test_a_dead_kernel_is_a_failure_of_its_cell(root, capsys):
-    put(root, "book/a", notebook(PARAMETERS, ("die", "import os\nos._exit(1)", [])))
-    assert built(root) == 1
-    assert "book/a.ipynb failed in code cell 2" in capsys.readouterr().err
+def test_costs_are_the_last_known_ones_else_typical_ones(root, executions):
+    many(root, a="", b="", c="")
+    (root / "book" / "costs.yml").write_text("full: {a: 7, b: 3}\n")
+    assert run.expected(root, "full", ["a", "b", "c"]) == {"a": 7.0, "b": 3.0, "c": run.GUESS}
+    assert built(root, "--only", "a") == 0
+    assert run.expected(root, "full", ["a", "b"]) == {"a": 0.0, "b": 3.0}
 
 
-def start(root, *words):
-    command = [sys.executable, "-m", "edition.run", "--root", str(root), *words]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def test_typical_costs_are_known_for_every_notebook_and_profile():
+    typical = yaml.safe_load(place.read(ROOT / "book" / "costs.yml"))
+    assert set(typical) == set(yaml.safe_load(place.read(ROOT / "book" / "profiles.yml")))
+    for seconds in typical.values():
+        assert set(seconds) == set(notebooks.notebooks(ROOT))
 
 
-def wait_for(path):
-    end = time.monotonic() + 30
-    while not path.exists():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+def test_a_failure_starts_nothing_more(root, timed, capsys):
+    events, tenths = timed
+    many(root, a="", b="", c="", d="")
+    (root / "book" / "costs.yml").write_text("full: {a: 9, b: 8, c: 7, d: 6}\n")
+    tenths |= {"a": 0, "b": 3, "c": 3, "d": 3}
+    assert built(root, "--jobs", "2") == 1
+    assert capsys.readouterr().err == "a failed\n"
+    assert {name for _, name in events} == {"a", "b"} and ("ended", "b") in events
 
 
-@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
-def test_interruption_leaves_no_file_and_no_kernel(root, stop):
-    text = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(60)"
-    put(root, "book/a", notebook(PARAMETERS, ("sleep", text, [])))
-    build = start(root)
-    wait_for(root / "begun")
-    kernels = psutil.Process(build.pid).children(recursive=True)
-    build.send_signal(stop)
-    assert build.wait(20) == 130
-    gone, alive = psutil.wait_procs(kernels, timeout=5)
-    assert gone and not alive
-    assert [path.name for path in (root / "_build").rglob("*") if path.is_file()] == [".lock"]
+def test_progress_in_lines_where_there_is_no_terminal(root, timed, capsys):
+    many(root, a="", b="a")
+    (root / "book" / "costs.yml").write_text("full: {a: 300, b: 60}\n")
+    assert built(root, "--jobs", "1") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "2 notebooks to run, 1 at a time: about 6 min."
+    assert lines[1] == "a: running" and lines[2].startswith("a: 0.") and "(1 of 2" in lines[2]
+    assert "about 60 s left" in lines[2] and "left" not in lines[4]
 
 
-def test_a_second_build_waits(root):
-    text = "import pathlib, time\npathlib.Path('begun').touch()\ntime.sleep(1)"
-    put(root, "book/a", notebook(PARAMETERS, ("sleep", text, [])))
-    first = start(root, "--", "sh", "-c", "sleep 5; touch rendered")
-    wait_for(root / "begun")
-    second = start(root, "--", "test", "-e", "rendered")
-    said, _ = second.communicate(timeout=30)
-    assert first.wait(20) == 0 and second.returncode == 0
-    assert "waiting" in said and "book/a: unchanged" in said
+def test_progress_in_one_line_on_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((40, 20)))
+    progress = Progress({"book/a": 100.0, "book/b": 300.0}, jobs=2)
+    progress.began("book/a")
+    progress.show({"book/a": {"seconds": 12.3, "cpu": 20.0}})
+    progress.ended("book/a", {"seconds": 50.0, "peak_mb": 7})
+    progress.close()
+    text = capsys.readouterr().out
+    assert "about 5 min" in text and "running" not in text
+    assert "\r\x1b[K2 left, about 5 min: book/a 12 s\r" in text
+    assert "\r\x1b[Kbook/a: 50.0 s, 7 MB (1 of 2, about 5 min left)\n" in text
+    assert all(len(part) < 60 for part in text.split("\r"))
 
 
-def test_the_next_command_does_not_run_after_a_failure(root):
-    put(root, "book/a", notebook(PARAMETERS, ("fail", "1 / 0", [])))
-    (root / "book" / "profiles.yml").write_text("full: {}\n")
-    assert built(root, "--", "touch", "rendered") == 1
-    assert not (root / "rendered").exists()
+def test_times_in_words():
+    assert [span(s) for s in (0.4, 119, 121, 3600)] == ["0 s", "119 s", "2 min", "60 min"]
 
 
 # --- the overlay
-
-
-def test_overlay_shows_the_outputs(root):
-    assert built(root) == 0
-    edit_prose(root)
-    cells = overlay.overlaid(root, "full", "book/a")["cells"]
-    assert [cell["id"] for cell in cells] == ["prose", "set", "show"]
-    assert cells[0]["source"] == "Other words."
-    assert "".join(cells[2]["outputs"][0]["text"]) == "3\n"
-
-
-def test_overlay_shows_parameters_that_are_not_the_edition_s(root):
-    assert built(root, "-p", "book/a", "runs", "4") == 0
-    cells = overlay.overlaid(root, "full", "book/a")["cells"]
-    assert [cell["id"] for cell in cells] == ["prose", "set", "injected-parameters", "show"]
 
 
 def test_overlay_refuses_what_was_not_executed(root):
@@ -451,7 +598,7 @@ def test_overlay_refuses_what_was_not_executed(root):
         overlay.overlaid(root, "full", "book/a")
 
 
-@pytest.mark.parametrize("change", [edit_code, edit_package, edit_lock])
+@pytest.mark.parametrize("change", [edit_code, edit_package, edit_cell_id])
 def test_overlay_refuses_what_is_stale(root, executions, change):
     assert built(root) == 0
     change(root)
@@ -459,10 +606,24 @@ def test_overlay_refuses_what_is_stale(root, executions, change):
         overlay.overlaid(root, "full", "book/a")
 
 
-def test_overlay_refuses_another_cell_s_output(root, executions):
-    assert built(root) == 0
-    done = notebooks.load(outputs(root))
-    done["cells"][2]["source"] = "print(0)"
-    outputs(root).write_text(json.dumps(done))
-    with pytest.raises(notebooks.Refusal, match="cell show is not the one"):
-        overlay.overlaid(root, "full", "book/a")
+# --- the pages
+
+
+def test_previews_are_bare_also_of_what_stands_inside_another():
+    body = """<section id="s"><div class="cell" id="c"><p id="q">no</p></div>
+<div class="proof" id="thm"><p id="p">By <a href="#x" id="x">it</a><a class="headerlink">#</a></p>
+<div class="math" id="eq">1 + 1</div></div><figure id="fig"><img src="a.png"/>words</figure>"""
+    assert previews.previews(body) == {
+        "thm": '<div class="proof"><p>By <span>it</span></p>\n<div class="math">1 + 1</div></div>',
+        "eq": '<div class="math">1 + 1</div>',
+        "fig": "<figure>words</figure>",
+    }
+
+
+def test_pages_are_written_on_all_cores_and_read_on_one():
+    hooks = {}
+    app = SimpleNamespace(parallel=1, connect=lambda event, hook, **_: hooks.update({event: hook}))
+    pages.setup(app)
+    assert app.parallel == 1
+    hooks["env-updated"](app, None)
+    assert app.parallel == joblib.cpu_count()

@@ -1,6 +1,7 @@
 """Which way the arrows point: the package knows the paper, the edition knows the book."""
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -68,3 +69,10 @@ def test_functions_are_short():
     sizes = [n for path in (ROOT / "dueling").rglob("*.py") for n in bodies(path)]
     median, long = np.quantile(sizes, (0.5, 0.9))
     assert median <= 4 and long <= 12 and max(sizes) <= 28
+
+
+def test_one_number_of_the_front_page_is_followed_in_at_most_fourteen_hops():
+    page = (ROOT / "book" / "back" / "made.md").read_text()
+    hops = re.findall(r"^\| (\d+) \| `([^`]+)` \|", page, re.M)
+    assert [int(number) for number, _ in hops] == list(range(1, len(hops) + 1))
+    assert 10 <= len(hops) <= 14 and all((ROOT / place).is_file() for _, place in hops)

@@ -280,6 +280,12 @@ def test_every_package_has_hashes(lock):
     assert lines and all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:", line) for line in lines)
 
 
+def test_one_folder_of_wheels_fits_every_patch_release():
+    assert not re.search(
+        r"python_full_version\s*\S+\s*'3\.\d+\.\d", (ROOT / install.LOCK).read_text()
+    )
+
+
 def test_actions_are_pinned_by_commit():
     uses = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
     assert uses and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action) for action in uses)
@@ -293,13 +299,23 @@ def test_actions_are_pinned_by_commit():
     [
         ("Linux", "x86_64", ("glibc", "2.28"), None),
         ("Linux", "aarch64", ("glibc", "2.34"), None),
-        ("Darwin", "arm64", ("", "13.0"), None),
-        ("Linux", "x86_64", ("glibc", "2.17"), "This is glibc 2.17; it must be glibc 2.28"),
-        ("Linux", "aarch64", ("glibc", "2.31"), "This is glibc 2.31; it must be glibc 2.34"),
-        ("Linux", "x86_64", ("", ""), "This is a C library other than glibc, 0.0; it must be"),
+        ("Darwin", "arm64", ("", "13"), None),
+        (
+            "Linux",
+            "x86_64",
+            ("glibc", "2.17"),
+            "This is glibc 2.17; it must be glibc 2.28 or newer",
+        ),
+        (
+            "Linux",
+            "aarch64",
+            ("glibc", "2.31"),
+            "This is glibc 2.31; it must be glibc 2.34 or newer",
+        ),
+        ("Linux", "x86_64", ("", ""), "This is a C library other than glibc; it must be glibc"),
         ("Linux", "riscv64", ("glibc", "2.39"), "This is Linux on riscv64; the lock cannot be"),
         ("Darwin", "x86_64", ("", "14.4"), "This is Darwin on x86_64; the lock cannot be"),
-        ("Darwin", "arm64", ("", "12.7.1"), "This is macOS 12.7; it must be macOS 13.0"),
+        ("Darwin", "arm64", ("", "12.7.1"), "This is macOS 12.7.1; it must be macOS 13 or newer"),
         ("Windows", "AMD64", ("", ""), "This is Windows on AMD64; the lock cannot be"),
     ],
 )
@@ -375,6 +391,9 @@ def test_what_changed_is_made_again(steps, monkeypatch):
     monkeypatch.setattr(install.sys, "executable", "/another/python")
     assert set_up(steps) == WHOLE
     Path("env/ready").write_text("pyth")
+    assert set_up(steps) == WHOLE
+    shutil.copytree(".", "elsewhere/moved")
+    monkeypatch.chdir("elsewhere/moved")
     assert set_up(steps) == WHOLE
 
 

@@ -99,7 +99,7 @@ def test_a_witness_without_a_twin_is_seen(code):
 def test_a_chapter_keeps_one_ledger_under_its_own_name_and_ends_with_it(chapter):
     code = cells(chapter, "code")
     assert code[-1] == "w.show()"
-    assert re.findall(r'Ledger\("(\w+)"\)', "\n".join(code)) == [chapter]
+    assert re.findall(r'Ledger\("(\w+)", defaults\)', "\n".join(code)) == [chapter]
 
 
 # --- numbers in prose

@@ -9,6 +9,7 @@ import z3
 from mpmath import iv
 
 from edition import tables
+from edition.notebook import Defaults
 from edition.witness import Ledger, Mean, Positive, Refused, Verdict
 
 a, b, c, g = z3.Reals("a b c g")
@@ -101,6 +102,10 @@ def test_a_mean_that_claims_nothing_is_no_witness():
         Mean(np.zeros(50)).check()
 
 
+def test_no_event_at_all_is_no_sign_of_a_rise():
+    assert not Mean(np.zeros(50), at_least=0).check()[0]
+
+
 def test_proportions_have_exact_limits():
     none, all_ = Mean(np.zeros(50)), Mean(np.ones(50))
     assert none.limits()[0] == 0 and all_.limits()[1] == 1
@@ -113,3 +118,44 @@ def test_a_ledger_is_shown_and_kept(tmp_path, monkeypatch):
     ledger = enter("truths", *GOOD_BAD["truths"]).show()
     assert json.loads((tables.folder() / "ledgers/page.json").read_text()) == ledger.rows
     assert "<td>a claim</td>" in ledger._repr_html_() and "1 witnesses hold" in repr(ledger)
+
+
+# Changed parameters
+
+
+CHANGED = Defaults({"T": 60}, {"T": 8})
+MANY = Mean(COINS, at_most=0.62)  # 600 of 1000: the limits are .539 and .659
+
+
+def opened(claim, twin, kind="measured", defaults=CHANGED):
+    ledger = Ledger("page", defaults)
+    getattr(ledger, kind)("step", "a claim", claim, twin)
+    return ledger
+
+
+def test_with_changed_parameters_a_check_without_power_is_open(capsys):
+    for claim, twin, kind in [
+        (MANY, MANY, "measured"),  # not settled
+        (Mean(COINS, at_most=0.7), Mean(COINS, at_most=0.7), "measured"),  # the twin holds too
+        (np.True_, np.True_, "exact"),
+    ]:
+        ledger = opened(claim, twin, kind)
+        assert ledger.rows[0]["kind"] == "open"
+        assert "0 witnesses hold" in repr(ledger) and "Open with T = 8" in ledger._repr_html_()
+    assert capsys.readouterr().out.count("open: no verdict with T = 8 (default 60)") == 3
+
+
+@pytest.mark.parametrize("claim", [np.False_, Mean(COINS, at_most=0.5), Mean(COINS, equals=0.5)])
+def test_with_changed_parameters_a_false_claim_stops_the_page(claim):
+    kind = "measured" if isinstance(claim, Mean) else "exact"
+    with pytest.raises(Refused, match="does not hold"):
+        opened(claim, claim, kind)
+    with CHANGED:  # asserted for the defaults only
+        assert opened(claim, claim, kind).rows[0]["kind"] == "open"
+
+
+def test_with_the_defaults_nothing_stays_open():
+    for claim in (MANY, Mean(COINS, at_most=0.7)):
+        usual = Defaults({"T": 60}, {"T": 60})
+        with pytest.raises(Refused), usual:
+            opened(claim, claim, defaults=usual)

@@ -10,12 +10,10 @@ ROOT = Path(__file__).parents[1]
 KEPT = ("_config.yml", "pyproject.toml", "requirements.txt", "book/_static")
 
 DRAW = """import matplotlib.pyplot as plt
-from pathlib import Path
 from myst_nb import glue
-folder = Path("_build/results")
-folder.mkdir(parents=True, exist_ok=True)
-(folder / "line.csv").write_text("x,y\\n0,0\\n1,%d\\n" % runs)
-(folder / "line.json").write_text('{"seed": 1}')
+from edition import tables
+tables.write_csv("line", ["x", "y"], [[0, 0], [1, runs]])
+tables.write_text("line.json", '{"seed": 1}')
 plt.plot([0, runs])
 plt.show()
 glue("n", runs, display=False)"""

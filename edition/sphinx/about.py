@@ -7,7 +7,6 @@ public repository), and in the foot of every page version, commit and lock. Also
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from html import escape, unescape
@@ -39,7 +38,7 @@ def facts(app: Sphinx) -> Edition:
 
 
 def describe(app: Sphinx, config: Config) -> None:
-    """Nothing; the foot of each page and the substitutions are set."""
+    """Set the foot of each page and the substitutions."""
     about = facts(app)
     state = f"Version {about.version} · commit {about.commit} · lock {about.lock[:16]}"
     licences = "Text and figures: CC BY 4.0. Code: MIT."
@@ -54,18 +53,15 @@ def describe(app: Sphinx, config: Config) -> None:
 
 def status(root: Path, profile: str) -> str:
     """The cost of each notebook's last run, as a table in Markdown."""
-    path = root / "_build" / "executed" / profile / "status.json"
-    known = json.loads(place.read(path)) if path.exists() else {}
-    rows = ["| notebook | seconds | peak MB | run on | with |", "|---|---:|---:|---|---|"]
+    rows = ["| notebook | seconds | of CPU | peak MB | run on | with |"]
+    rows.append("|---|---:|---:|---:|---|---|")
     kinds: dict[str, str] = {}
-    for name in notebooks.notebooks(root):
-        if name in known:
-            cost = known[name]
-            versions = ", ".join(f"{key} {value}" for key, value in cost["versions"].items())
-            kind = f"{cost['machine']}; Python {cost['python']}, {versions}"
-            letter = kinds.setdefault(kind, chr(ord("A") + len(kinds)))
-            cells = (cost["seconds"], cost["peak_mb"], cost["date"], letter)
-            rows.append(f"| [](/{name}) | {' | '.join(map(str, cells))} |")
+    for name, cost in notebooks.costs(root, profile).items():
+        versions = ", ".join(f"{key} {value}" for key, value in cost["versions"].items())
+        kind = f"{cost['machine']}; Python {cost['python']}, {versions}"
+        letter = kinds.setdefault(kind, chr(ord("A") + len(kinds)))
+        cells = (cost["seconds"], cost["cpu"], cost["peak_mb"], cost["date"], letter)
+        rows.append(f"| [](/{name}) | {' | '.join(map(str, cells))} |")
     machines = [f"{letter}: {kind}." for kind, letter in kinds.items()]
     return "\n".join([*rows, "", *machines, *measured(root, profile)])
 
@@ -78,7 +74,7 @@ def measured(root: Path, profile: str) -> list[str]:
 
 
 def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Nothing; the page ends with what it offers, and its header has a menu of the same."""
+    """End the page with what it offers, and give its header a menu of the same."""
     if app.builder.name != "html" or pagename not in app.env.found_docs:
         return
     if pagename == app.config.root_doc:

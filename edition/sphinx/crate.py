@@ -123,7 +123,7 @@ def whole(edition: Edition, parts: list[Entity]) -> list[Entity]:
 
 
 def write_crate(app: Sphinx, error: Exception | None) -> None:
-    """Nothing; the crate is in the built book."""
+    """Write the crate into the built book."""
     if error or app.builder.name != "html":
         return
     root, out, profile = Path(app.srcdir), Path(app.outdir), place.profile()

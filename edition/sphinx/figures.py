@@ -91,7 +91,7 @@ def files(figure: Figure) -> dict[str, str]:
 
 
 def offer(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Nothing; below each figure's caption are links to its files."""
+    """Add links to its files below each figure's caption."""
     if app.builder.name != "html" or not is_notebook(app, docname):
         return
     here = app.builder.get_target_uri(docname)
@@ -112,7 +112,7 @@ def is_notebook(app: Sphinx, docname: str) -> bool:
 
 
 def write_files(app: Sphinx, error: Exception | None) -> None:
-    """Nothing; the files that pages and figures offer are in the built book."""
+    """Write the files that pages and figures offer."""
     if error or app.builder.name != "html":
         return
     root, profile, out = Path(app.srcdir), place.profile(), Path(app.outdir)
@@ -125,14 +125,14 @@ def write_files(app: Sphinx, error: Exception | None) -> None:
 
 
 def write_pictures(folder: Path, figure: Figure) -> None:
-    """Nothing; the figure's pictures are files."""
+    """Write the figure's pictures."""
     if SVG in figure.pictures:
         put(folder / f"{figure.name}.svg", figure.pictures[SVG].encode())
     put(folder / f"{figure.name}.png", base64.b64decode(figure.pictures[PNG]))
 
 
 def copy_results(about: dict[str, Any], results: Path, out: Path) -> None:
-    """Nothing; what a notebook wrote is in the built book."""
+    """Copy what a notebook wrote into the built book."""
     for file in about.get("wrote", {}):
         target = out / "data" / file
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def copy_results(about: dict[str, Any], results: Path, out: Path) -> None:
 
 
 def put(path: Path, data: bytes) -> None:
-    """Nothing; the file holds the bytes."""
+    """Write the bytes, and the folders above them."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
 

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 
 def on_source_read(app: Sphinx, docname: str, text: list[str]) -> None:
-    """Nothing; the notebook that Sphinx is about to parse has outputs, or a warning is out."""
+    """Give outputs to the notebook that Sphinx is about to parse, or warn."""
     root = Path(app.srcdir)
     try:
         if app.env.doc2path(docname).endswith(".ipynb"):

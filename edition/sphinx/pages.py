@@ -8,6 +8,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
+import joblib
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -30,15 +31,20 @@ ROOT_PAGE = """<!doctype html>
 
 
 def announce_profile(app: Sphinx, config: Config) -> None:
-    """Nothing; pages of a small profile say that their numbers are not the edition's."""
+    """Announce on the pages of a small profile that their numbers are not the edition's."""
     profile = place.profile()
     if profile != "full":
         text = f"Profile “{profile}”: a small run. These numbers are not those of the edition."
         config.html_theme_options["announcement"] = text
 
 
+def write_side_by_side(app: Sphinx, env: Any) -> None:
+    """Write pages on all cores, once they are read: sphinx-proof reads on one core alone."""
+    app.parallel = joblib.cpu_count()
+
+
 def mend_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Nothing; the ids that sphinx-proof repeats on a page become classes."""
+    """Turn the ids that sphinx-proof repeats on a page into classes."""
     for node in doctree.findall(nodes.Element):
         for repeated in {"proof", "proof-content"} & set(node.get("ids", [])):
             node["ids"].remove(repeated)
@@ -46,7 +52,7 @@ def mend_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def note_targets(app: Sphinx, doctree: nodes.document) -> None:
-    """Nothing; the verdicts of witnesses and the numbers of errata are targets for ``{ref}``."""
+    """Make the verdicts of witnesses and the numbers of errata targets for ``{ref}``."""
     labels = app.env.get_domain("std")
     for raw in doctree.findall(nodes.raw):
         for anchor in re.findall(r'id="((?:w|erratum)-[^"]+)"', raw.astext()):
@@ -54,7 +60,7 @@ def note_targets(app: Sphinx, doctree: nodes.document) -> None:
 
 
 def mend_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list) -> None:
-    """Nothing; an absolute value in a docstring's text is not taken for a substitution."""
+    """Keep an absolute value in a docstring's text from being taken for a substitution."""
     formula = None  # the indentation of the displayed formula that the line belongs to
     for i, line in enumerate(lines):
         indent = len(line) - len(line.lstrip())
@@ -67,7 +73,7 @@ def mend_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines
 
 
 def copy_mathjax(app: Sphinx) -> None:
-    """Nothing; the output has the part of MathJax that the pages load."""
+    """Copy the part of MathJax that the pages load."""
     for file in files("sphinx-mathjax-offline") or []:
         inside = file.as_posix().partition("static/mathjax/")[2]
         if inside.startswith(MATHJAX):
@@ -77,20 +83,20 @@ def copy_mathjax(app: Sphinx) -> None:
 
 
 def mend_lists(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Nothing; the bibliography is not a list to a screen reader: its entries have another role."""
+    """Take the bibliography's role of a list away: its entries have another role."""
     body = context.get("body", "")
     context["body"] = body.replace('<div role="list" class="citation-list">', "<div>")
 
 
 def quieten(out: Path) -> None:
-    """Nothing; the theme's scripts no longer tell the console what they do."""
+    """Keep the theme's scripts from telling the console what they do."""
     for script in (*(out / "_static" / "scripts").glob("*theme.js"), *out.glob("search.html")):
         text = script.read_text(encoding="utf-8")
         script.write_text(text.replace("console.log(", "void("), encoding="utf-8")
 
 
 def finish(app: Sphinx, error: Exception | None) -> None:
-    """Nothing; MathJax and a root page that leads to the first one are in place."""
+    """Add MathJax, and a root page that leads to the first one."""
     if error or app.builder.format != "html":
         return
     copy_mathjax(app)
@@ -105,6 +111,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """The extension's metadata."""
     app.connect("config-inited", announce_profile)
+    app.connect("env-updated", write_side_by_side)
     app.connect("autodoc-process-docstring", mend_bars)
     app.connect("doctree-read", note_targets)
     app.connect("doctree-resolved", mend_proofs)

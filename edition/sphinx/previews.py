@@ -8,37 +8,39 @@ because pages opened from the file system may load nothing else.
 from __future__ import annotations
 
 import json
+from copy import copy
 from pathlib import Path
 from typing import Any
 
-from bs4 import BeautifulSoup
+from bs4 import BeautifulSoup, SoupStrainer
 from bs4.element import Tag
 from sphinx.application import Sphinx
 
 TARGETS = "div.proof[id], div.math[id], div.citation[id], figure[id], p.witness[id]"
+AROUND = SoupStrainer(["div", "figure", "p"], id=True)  # the rest of a page is not even built
 DROPPED = ".headerlink, script, button, img, .figure-files"
 
 
 def previews(body: str) -> dict[str, str]:
     """The targets of a page: id -> a piece of HTML without ids, links and pictures."""
-    found = BeautifulSoup(body, "html.parser").select(TARGETS)
-    return {str(target["id"]): piece(target) for target in found}
+    targets = BeautifulSoup(body, "html.parser", parse_only=AROUND).select(TARGETS)
+    return {str(target["id"]): piece(target) for target in targets}
 
 
 def piece(target: Tag) -> str:
     """One target, bare."""
-    copy = BeautifulSoup(str(target), "html.parser")
-    for extra in copy.select(DROPPED):
+    bare = copy(target)
+    for extra in bare.select(DROPPED):
         extra.decompose()
-    for element in copy.find_all(True):
+    for element in (bare, *bare.find_all(True)):
         element.attrs.pop("id", None)
         if element.name == "a":
             element.name, element.attrs = "span", {}
-    return str(copy).strip()
+    return str(bare).strip()
 
 
 def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], tree: Any) -> None:
-    """Nothing; the page's script of previews is written."""
+    """Write the page's script of previews."""
     if app.builder.name != "html" or pagename not in app.env.found_docs:
         return
     pieces = previews(context.get("body", ""))

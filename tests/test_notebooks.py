@@ -1,0 +1,194 @@
+"""Notebooks as a reader uses them: all cells twice in one kernel, every parameter changed."""
+
+import ast
+import re
+import shlex
+import shutil
+import warnings
+from contextlib import redirect_stdout
+from io import StringIO
+from pathlib import Path
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import myst_nb
+import numpy as np
+import pytest
+
+from edition import notebook, notebooks, place, run
+
+ROOT = Path(__file__).parents[1]
+NAMES = notebooks.notebooks(ROOT)
+
+
+def code(name):
+    """The sources of a notebook's code cells, by id."""
+    cells = notebooks.code(notebooks.load(notebooks.source(ROOT, name)))
+    return {cell["id"]: cell["source"] for cell in cells}
+
+
+def keywords(source):
+    """The keywords of the call that checks the parameters, if some code has it."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    checks = [call for call in calls if ast.unparse(call.func) == "notebook.parameters"]
+    return [word for call in checks for word in call.keywords]
+
+
+def rules(name):
+    """The parameters of a notebook as its own check states them: default, least, perhaps most."""
+    words = [word for text in code(name).values() for word in keywords(text)]
+    return {word.arg: eval(ast.unparse(word.value)) for word in words}
+
+
+WITH_PARAMETERS = [name for name in NAMES if "parameters" in code(name)]
+
+
+# --- read without running
+
+
+@pytest.mark.parametrize("name", WITH_PARAMETERS)
+def test_the_defaults_are_those_of_the_first_cell(name):
+    first, (_, second, *_) = {}, code(name).values()
+    exec(code(name)["parameters"], first)
+    del first["__builtins__"]
+    assert {key: default for key, (default, *_) in rules(name).items()} == first
+    assert keywords(second), "checked before any work"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_cell_warns_when_it_is_compiled(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for cell, source in code(name).items():
+            compile(source, f"{name}: {cell}", "exec")
+
+
+def test_the_tour_s_command_runs_its_page_and_renders_it():
+    page = notebooks.load(notebooks.source(ROOT, "book/tour"))["cells"][-1]["source"]
+    (line,) = re.findall(r"^    .*-m edition.run (.*)$", page, re.M)
+    options = run.arguments(shlex.split(line))
+    assert options.only == ["book/tour"] and options.command[-2:] == ["build", "."]
+    chosen = notebooks.chosen_parameters(ROOT, options.profile, options.given)
+    assert chosen["book/tour"]["runs"] == 100
+    assert "`_build/html/book/tour.html`" in page
+
+
+# --- parameters
+
+
+def given(**changed):
+    return {"runs": 400, "alpha": 3.0, "dims": [2, 4], "workers": 2} | changed
+
+
+def check(names):
+    return notebook.parameters(
+        names, runs=(400, 2), alpha=(3.0, 0), dims=([2, 4], 1, 64), workers=(2, 1)
+    )
+
+
+def test_good_parameters_have_their_kinds():
+    names = given(runs=30.0, alpha=1, dims=[2.0, 8]) | {"b": 1}
+    check(names)
+    assert names == {"runs": 30, "alpha": 1.0, "dims": [2, 8], "workers": 2, "b": 1}
+    assert [type(names[key]) for key in ("runs", "alpha")] == [int, float]
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        ({"runs": 1}, "runs is 1; it must be a whole number >= 2"),
+        ({"runs": "x"}, "runs is 'x'; it must be a whole number >= 2"),
+        ({"alpha": 0}, "alpha is 0; it must be between 0 and inf"),
+        ({"alpha": None}, "alpha is None; it must be between 0 and inf"),
+        ({"dims": 3}, "dims is 3; it must be a list of two or more, increasing"),
+        ({"dims": [4, 2]}, r"dims is \[4, 2\]; it must be a list of two or more, increasing"),
+        ({"dims": [2, "x"]}, "an entry of dims is 'x'; it must be a whole number >= 1"),
+        ({"dims": [2, 65]}, "an entry of dims is 65; it must be at most 64"),
+    ],
+)
+def test_a_bad_parameter_is_refused_in_a_sentence(changed, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        check(given(**changed))
+
+
+def test_an_assertion_for_the_defaults_stops_the_page_with_the_defaults():
+    for names in (given(), given(workers=1)):  # workers change no number
+        with pytest.raises(AssertionError, match="best everywhere"), check(names):
+            raise AssertionError("best everywhere")
+
+
+def test_an_assertion_for_the_defaults_is_named_with_other_parameters(capsys):
+    defaults = check(given(runs=30))
+    for words in (["best everywhere"], []):
+        with defaults:
+            raise AssertionError(*words)
+    with pytest.raises(ZeroDivisionError), defaults:
+        raise ZeroDivisionError
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.endswith("with runs = 30 (default 400) it fails: best everywhere")
+    assert second.endswith("it fails: raise AssertionError(*words)"), "the text of the assertion"
+
+
+def test_numbers_are_glued_under_the_name_of_their_page(monkeypatch):
+    glued = {}
+    monkeypatch.setattr(myst_nb, "glue", lambda key, value, display: glued.update({key: value}))
+    notebook.say("page", low_end=np.float64(1.5), count=np.int64(3), **{"as printed": "x"})
+    assert glued == {"page-low-end": 1.5, "page-count": 3, "page-as-printed": "x"}
+    assert [type(value) for value in glued.values()] == [float, int, str]
+
+
+# --- run
+
+QUICK = {"book/theory/sparring": {"runs": 200, "others": 200}}  # its tails take most of the time
+
+
+def changed(default, least, *_):
+    """Another value of a parameter: the least allowed, a real number doubled, a list cut short."""
+    if isinstance(default, list):
+        return default[:3]
+    return 2 * default if isinstance(default, float) else least
+
+
+def play(name, settings, names):
+    """What each cell of a notebook prints, run in a namespace as the kernel keeps it.
+
+    The counterexamples of a solver that remembers earlier questions are left out.
+    """
+    printed = {}
+    for cell, source in code(name).items():
+        if cell == "parameters":
+            source += "".join(f"\n{key} = {value!r}" for key, value in settings.items())
+        with redirect_stdout(StringIO()) as text:
+            exec(compile(source, f"{name}: {cell}", "exec"), names)
+        printed[cell] = re.sub("counterexample .*", "", text.getvalue())
+    plt.close("all")
+    return printed
+
+
+@pytest.fixture
+def checkout(tmp_path, monkeypatch):
+    """A checkout to write into, with the results of the small book."""
+    if not place.results(ROOT, "smoke").exists():
+        pytest.skip("the small book is not built: make book PROFILE=smoke")
+    shutil.copytree(place.results(ROOT, "smoke"), place.results(tmp_path, "smoke"))
+    for name in ("_toc.yml", "book"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BOOK_PROFILE", "smoke")
+    plt.switch_backend("agg")
+    with mpl.rc_context():
+        yield tmp_path
+
+
+@pytest.mark.built
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", NAMES)
+def test_all_cells_run_again_and_with_every_parameter_changed(checkout, name):
+    names, small = {"__name__": "__main__"}, notebooks.profile_parameters(ROOT, "smoke")
+    first, second = (play(name, small.get(name, {}), names) for _ in range(2))
+    assert first == second
+    if name.startswith("book/theory/"):
+        assert not re.search("^open: |^Asserted", "\n".join(first.values()), re.M), "it has power"
+    others = small.get(name, {}) | QUICK.get(name, {}) | {"workers": 1}
+    for key in rules(name).keys() - {"workers"}:
+        play(name, others | {key: changed(*rules(name)[key])}, names)
