@@ -52,8 +52,6 @@ def stored(
     package's text are the same. The algorithm is known by its name, which says nothing of the text
     of a reader's own machine: :func:`~dueling.engine.simulation.simulate` runs those.
     """
-    if Path(folder).is_absolute() or ".." in Path(folder).parts:
-        raise ValueError(f"folder is {folder!r}; it must stay inside the folder of results.")
     kind = algorithm if isinstance(algorithm, str) else type(algorithm)
     for part in (kind, *(getattr(algorithm, name, None) for name in ("machine", "right"))):
         if isinstance(algorithm, Own) or _foreign(part):
