@@ -7,6 +7,7 @@ file that has changed since counts as not checked.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import shutil
@@ -18,7 +19,6 @@ from typing import Any
 
 from . import place
 from .place import Refusal, read, write
-from .sums import digest
 
 #: What the theorems may rest on: the axioms by which Coq's own library makes the real numbers.
 REALS = {
@@ -59,6 +59,11 @@ def source(root: Path) -> str:
     return read(root / "formal" / "duel.v")
 
 
+def digest(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
 def theorems(text: str) -> list[str]:
     """The names of the theorems of a file."""
     return re.findall(r"^\s*Theorem (\w+)", text, re.M)
@@ -67,7 +72,7 @@ def theorems(text: str) -> list[str]:
 def recorded(root: Path) -> dict[str, Any]:
     """What Coq found, if the file is still the one that it was given."""
     record = json.loads(read(root / "formal" / "checked.json"))
-    if record["sha256"] != digest(source(root).encode()):
+    if record["sha256"] != digest(source(root)):
         raise Refusal("formal/duel.v has changed since it was checked; run make formal.")
     return record
 
@@ -90,7 +95,7 @@ def examined(text: str) -> dict[str, Any]:
         if more := {*found} - REALS:
             raise Refusal(f"{name} rests on {', '.join(sorted(more))}; it must be proved.")
     shown = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True)
-    return {"coq": shown.stdout.split()[0], "sha256": digest(text.encode()), "theorems": below}
+    return {"coq": shown.stdout.split()[0], "sha256": digest(text), "theorems": below}
 
 
 def main() -> None:

@@ -273,7 +273,9 @@ def test_what_shows_or_runs_the_book_runs_nothing_again(checkout):
     for file in NO_INPUT:
         with (checkout / file).open("a") as text:
             text.write("\n# another word\n")
-    assert marks(checkout) == before
+    after = marks(checkout)
+    asks = "book/experiments/claims"  # edition.notebooks for the parameters of the other pages
+    assert {name for name in before if before[name] != after[name]} <= {asks}
 
 
 @pytest.mark.parametrize(

@@ -171,7 +171,7 @@ def checkout(tmp_path, monkeypatch):
     if not place.results(ROOT, "smoke").exists():
         pytest.skip("the small book is not built: make book PROFILE=smoke")
     shutil.copytree(place.results(ROOT, "smoke"), place.results(tmp_path, "smoke"))
-    for name in ("_toc.yml", "book"):
+    for name in ("_toc.yml", "book", "formal"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BOOK_PROFILE", "smoke")

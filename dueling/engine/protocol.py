@@ -33,7 +33,7 @@ class Rounds:
 
 
 class Scenario:
-    """What :func:`dueling.simulate` asks of a game and its regret: the base of every scenario.
+    """What a simulation asks of a game and its regret: the base of every scenario.
 
     A scenario is a value, which all threads share: what is set is never set again, and its arrays
     are read-only. ``name`` chooses the random numbers of the runs, ``digest`` tells apart what has
