@@ -181,6 +181,7 @@ def checkout(tmp_path, monkeypatch):
 
 
 @pytest.mark.built
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", NAMES)
 def test_all_cells_run_again_and_with_every_parameter_changed(checkout, name):
