@@ -11,8 +11,16 @@ from .engine.results import Result
 from .engine.simulation import simulate
 from .game import Bandit, Game
 from .links import bernoulli, beta, deterministic, linear, logit, natural
-from .machines import UCB, Exp3, ExploreThenCommit, SuccessiveElimination, Thompson, TsallisINF
-from .reductions import Doubler, MultiSBM, Sparring
+from .machines import (
+    KLUCB,
+    UCB,
+    Exp3,
+    ExploreThenCommit,
+    SuccessiveElimination,
+    Thompson,
+    TsallisINF,
+)
+from .reductions import Champion, Doubler, MultiSBM, Sparring
 from .scenarios import Cardinal, Preferences, Utilities
 from .section7 import ALGORITHMS, scenario, yj
 
@@ -21,10 +29,12 @@ __all__ = [
     "ALGORITHMS",
     "BTMB",
     "IF",
+    "KLUCB",
     "UCB",
     "Algorithm",
     "Bandit",
     "Cardinal",
+    "Champion",
     "Comparison",
     "Doubler",
     "Exp3",

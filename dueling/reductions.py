@@ -1,14 +1,16 @@
-"""The paper's three reductions, Algorithms 2-4, over any singleton bandit machine.
+"""The paper's three reductions, Algorithms 2-4, over any singleton bandit machine, and Champion.
 
 The lower-case functions are the algorithms; they run as they stand, and compiled, from this one
 text. ``Doubler(UCB, alpha=3)`` and its siblings name an algorithm together with its machine.
+Champion is this edition's own.
 """
 
 from collections.abc import Callable
 
 import numpy as np
 
-from .engine.algorithm import Algorithm, check_machine, defaults, label
+from .engine import checks
+from .engine.algorithm import Algorithm, Constants, check_machine, defaults, label
 
 
 def doubler(S, L, game):
@@ -52,6 +54,30 @@ def sparring(S_L, S_R, game):
         b = game.play(x, y)
         S_L.feedback(1 - b)
         S_R.feedback(b)
+
+
+def champion(S, c, game):
+    """The left arm stands for an epoch of 2^i rounds, and S[x] challenges it, never reset.
+
+    The arm played most on the right is the next left arm, unless the present one has more than r
+    times its plays.
+    """
+    for x in range(game.K):
+        S[x].reset()
+    x, i = 0, 0  # an arbitrary arm
+    plays = np.zeros(game.K, np.int64)
+    while game.on():
+        plays[:] = 0
+        for _ in range(2**i):
+            if game.on():
+                y = S[x].advance()
+                b = game.play(x, y)
+                S[x].feedback(b)
+                plays[y] += 1
+        z = int(np.argmax(plays))
+        if plays[x] <= c.r * plays[z]:
+            x = z
+        i += 1
 
 
 class Multiset:
@@ -150,3 +176,30 @@ class Sparring(Algorithm):
         """The left and the right machine."""
         left = self.new_machine(game)
         return left, self.new_machine(game, self.right)
+
+
+class Champion(Algorithm):
+    """Champion over ``machine(K, rng, **parameters)``, the reduction of this edition.
+
+    ``r`` in (0, 1] says how firmly the champion stays: 1 is the plain rule, and with several best
+    arms a smaller r, such as 1/2, lets the left arm change finitely often.
+
+    >>> simulate("arith/linear", Champion(UCB, alpha=1), T=99, runs=5, compiled=False)
+    Champion(UCB, alpha=1) on arith/linear: 5 runs, T = 99, regret 23.1 ± 1.8, ...
+    """
+
+    text = staticmethod(champion)
+
+    def __init__(self, machine: Callable, r: float = 1.0, **parameters):
+        self.r = checks.real("r", r, "above 0 and at most 1", lambda r: 0 < r <= 1)
+        name = label("Champion", machine, parameters | ({"r": self.r} if self.r < 1 else {}))
+        super().__init__(name, machine, parameters)
+
+    def settings(self) -> dict:
+        """Those of the machine, and how firmly the champion stays."""
+        return super().settings() | {"r": self.r}
+
+    def parts(self, game) -> tuple:
+        """One machine for each arm, and the constant."""
+        machines = [self.new_machine(game) for _ in range(game.K)]
+        return machines, Constants(game.rng, r=self.r)
