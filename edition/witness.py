@@ -67,6 +67,35 @@ class Positive:
         return True, f"interval arithmetic on {seen} piece{'s' if seen > 1 else ''}"
 
 
+class AtMost:
+    """The claim that every truth is at most its bound, and how much that says.
+
+    A bound that is not below ``trivial``, what the truth cannot exceed anyway (1 for a probability,
+    T for a count), says nothing: it is compared and counted, but a claim of which every bound is
+    trivial does not hold. Each of the three is a number or an array, and they broadcast.
+
+    >>> AtMost([0.2, 0.9], [0.5, 1.5], trivial=1).check()
+    (True, '2 cases, 1 not trivial, truth/bound at most 0.4')
+    """
+
+    def __init__(self, truth, bound, trivial=np.inf):
+        self.truth, self.bound, self.trivial = np.broadcast_arrays(truth, bound, trivial)
+
+    def refuted(self) -> bool:
+        """Whether some truth exceeds its bound, or is not a number."""
+        return not np.all(self.truth <= self.bound)
+
+    def check(self) -> tuple[bool, str]:
+        """Whether it holds, and how much it says."""
+        says = np.asarray(self.bound < self.trivial, bool)
+        if not says.any():
+            return False, f"{says.size} case{'s' * (says.size > 1)}, every one trivial"
+        truth, bound = self.truth[says].astype(float), self.bound[says].astype(float)
+        ratio = np.divide(truth, bound, out=np.where(truth > 0, np.inf, 0), where=bound > 0).max()
+        count = f"{says.size} case{'s' * (says.size > 1)}, {says.sum()} not trivial"
+        return not self.refuted(), f"{count}, truth/bound at most {ratio:.3g}"
+
+
 class Mean:
     """A claim on the expectation of independent samples, at an error level.
 
@@ -150,7 +179,7 @@ class Ledger:
         self._enter("checked", step, says, Checked(theorem), Checked(theorem, twin=True))
 
     def exact(self, step: str, says: str, claim, twin) -> None:
-        """A truth, or an array of truths, computed without sampling."""
+        """A truth, an array of truths, or :class:`AtMost`, computed without sampling."""
         self._enter("exact", step, says, claim, twin)
 
     def measured(self, step: str, says: str, claim: Mean, twin: Mean) -> None:
@@ -160,6 +189,8 @@ class Ledger:
     def _enter(self, kind: str, step: str, says: str, claim, twin) -> None:
         start = time.perf_counter()
         (found, holds, how), (_, twin_holds, twin_how) = _check(claim), _check(twin)
+        if isinstance(twin, AtMost):
+            twin_holds = not twin.refuted()  # a twin that says nothing is not refused
         if found != kind:
             raise Refused(f"{step}: a {found} check was entered as {kind}.")
         if not holds and not self._spares(claim):
@@ -175,7 +206,7 @@ class Ledger:
 
     def _spares(self, claim) -> bool:
         """Whether a failed claim stays open: asserted for the defaults only, or not refuted."""
-        unsettled = isinstance(claim, Mean) and not claim.refuted()
+        unsettled = isinstance(claim, Mean | AtMost) and not claim.refuted()
         return bool(self.defaults.changed) and (self.defaults.asserting or unsettled)
 
     def _anchor(self, step: str) -> str:
@@ -228,13 +259,17 @@ def _check(claim) -> tuple[str, bool, str]:
         return "proved", *claim.check()
     if isinstance(claim, Checked):
         return "checked", *claim.check()
+    if isinstance(claim, AtMost):
+        return "exact", *claim.check()
     if type(claim).__module__.startswith("z3"):
         return "proved", *_solve(claim)
     if type(claim).__module__.startswith("sympy"):
         return "proved", *_simplify(claim)
     truths = np.asarray(claim)
     if truths.dtype != bool or truths.size == 0:
-        raise TypeError(f"a claim is {claim!r}; it must be truths, a formula, Positive or Mean.")
+        raise TypeError(
+            f"a claim is {claim!r}; it must be truths, a formula, AtMost, Positive or Mean."
+        )
     good, all_ = int(truths.sum()), truths.size
     return "exact", good == all_, f"{good} of {all_} instance{'s' if all_ > 1 else ''}"
 

@@ -1,6 +1,7 @@
 """A witness holds when its claim holds and its wrong twin is refused; all else stops the page."""
 
 import json
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from mpmath import iv
 
 from edition import tables
 from edition.notebook import Defaults
-from edition.witness import Ledger, Mean, Positive, Refused, Verdict
+from edition.witness import AtMost, Ledger, Mean, Positive, Refused, Verdict
 
 a, b, c, g = z3.Reals("a b c g")
 x, y = sp.symbols("x y")
@@ -28,11 +29,21 @@ GOOD_BAD = {
         Positive(lambda t: t - iv.log(t) - iv.mpf("1.01"), (0.1, 5)),
     ),
     "truths": (np.ones((2, 3), bool), np.array([True, False])),
+    "bounds": (
+        AtMost([0.2, 0.9], [0.5, 1.5], trivial=1),
+        AtMost([0.2, 0.9], [0.1, 1.5], trivial=1),
+    ),
     "at most": (Mean(COINS, at_most=0.7), Mean(COINS, at_most=0.62)),
     "at least": (Mean(COINS, at_least=0.5), Mean(COINS, at_least=0.58)),
     "equals": (Mean(COINS + 0.5, equals=1.1), Mean(COINS + 0.5, equals=1.2)),
 }
-KIND = {"truths": "exact", "at most": "measured", "at least": "measured", "equals": "measured"}
+KIND = {
+    "truths": "exact",
+    "bounds": "exact",
+    "at most": "measured",
+    "at least": "measured",
+    "equals": "measured",
+}
 
 
 def enter(name, claim, twin):
@@ -104,6 +115,31 @@ def test_a_mean_that_claims_nothing_is_no_witness():
 
 def test_no_event_at_all_is_no_sign_of_a_rise():
     assert not Mean(np.zeros(50), at_least=0).check()[0]
+
+
+def test_bounds_say_how_much_they_say():
+    for truth, bound, trivial, how in [
+        ([F(1, 3), F(1, 2)], [F(1, 2), 1], 1, "2 cases, 1 not trivial, truth/bound at most 0.667"),
+        (0, [0, 2], np.inf, "2 cases, 2 not trivial, truth/bound at most 0"),
+        (3, [[4, 3]], [[4, 9]], "2 cases, 1 not trivial, truth/bound at most 1"),
+    ]:
+        assert AtMost(truth, bound, trivial).check() == (True, how)
+    assert AtMost(2.0, [1.0, 4.0]).check() == (
+        False,
+        "2 cases, 2 not trivial, truth/bound at most 2",
+    )
+    assert AtMost(1.0, [0.0, 4.0]).check()[1].endswith("at most inf")
+
+
+def test_bounds_that_say_nothing_are_refused_and_are_no_twin():
+    silent, good, bad = AtMost(0.3, [1, 2], trivial=1), AtMost(0.3, 0.5), AtMost(0.6, [0.5, 2])
+    assert silent.check() == (False, "2 cases, every one trivial") and not silent.refuted()
+    with pytest.raises(Refused, match=r"does not hold \(2 cases, every one trivial"):
+        enter("bounds", silent, bad)
+    with pytest.raises(Refused, match="twin holds too"):
+        enter("bounds", good, silent)
+    assert AtMost(np.nan, 1).refuted() and AtMost(0, np.nan).refuted()
+    assert opened(silent, bad, "exact").rows[0]["kind"] == "open"
 
 
 def test_proportions_have_exact_limits():
