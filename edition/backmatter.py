@@ -42,9 +42,8 @@ def data(name: str) -> Any:
 
 
 def chapters() -> list[str]:
-    """The theory chapters in reading order: the pages in ``_toc.yml`` below ``book/theory``."""
-    pages = [page for _, page in place.pages(place.root())]
-    return [page.rpartition("/")[2] for page in pages if page.startswith("book/theory/")]
+    """The theory chapters and appendices in reading order (:func:`edition.place.proofs`)."""
+    return list(place.proofs(place.root()))
 
 
 def ledgers() -> dict[str, list[dict]]:

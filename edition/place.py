@@ -60,6 +60,15 @@ def pages(root: Path) -> list[tuple[str, str]]:
     return list(entries(yaml.safe_load(read(root / "_toc.yml")), ""))
 
 
+def proofs(root: Path) -> dict[str, str]:
+    """The pages with witnesses, theory and appendices in reading order, by their last names."""
+    found = [page for _, page in pages(root) if page.startswith(("book/theory/", "book/appendix/"))]
+    named = {page.rpartition("/")[2]: page for page in found}
+    if len(named) < len(found):
+        raise Refusal("_toc.yml has two pages of proofs of one name; their ledgers must differ.")
+    return named
+
+
 def read(path: Path) -> str:
     """The text of a file."""
     return path.read_text(encoding="utf-8")

@@ -12,7 +12,7 @@ import numpy as np
 
 from dueling.section7 import UTILITIES
 
-from . import tables
+from . import place, tables
 from .witness import OPEN
 
 REPRODUCED = "reproduced"
@@ -212,7 +212,7 @@ def judge(claim: Mapping, ledgers: Mapping, linear: Mapping, results: Results) -
     """The claim with its ``verdict``, the ``numbers`` behind it, ``witnesses`` and ``pages``."""
     rows = [row for role in ROLES for row in witnesses(claim, role, ledgers)]
     verdict, numbers = from_witnesses(claim, ledgers), ""
-    pages = [f"book/theory/{row['page']}" for row in rows]
+    pages = [place.proofs(place.root())[row["page"]] for row in rows]
     if "rule" in claim:
         verdict, numbers = RULES[claim["rule"]](results)
         pages += [f"book/experiments/{page}" for page in PAGES[claim["rule"]]]

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from edition import backmatter, notebook, tables
+from edition import backmatter, notebook, place, tables
 
 LEDGERS = {"ucb": [{"step": "Lemma A", "anchor": "w-a"}, {"step": "Lemma A", "anchor": "w-a-2"}]}
 
@@ -109,3 +109,12 @@ def test_a_file_keeps_commas_and_quotes(root):
     tables.write_csv("errata", ("x", "y"), rows)
     with (tables.folder() / "errata.csv").open(newline="") as file:
         assert list(csv.reader(file)) == [["x", "y"], *rows]
+
+
+def test_pages_of_proofs_have_names_of_their_own(root):
+    """A chapter and an appendix may stand side by side, their ledgers may not be one file."""
+    assert place.proofs(root) == {"game": "book/theory/game", "ucb": "book/theory/ucb"}
+    with (root / "_toc.yml").open("a") as toc:
+        toc.write("- file: book/appendix/ucb\n")
+    with pytest.raises(place.Refusal, match="two pages of proofs of one name"):
+        place.proofs(root)

@@ -9,7 +9,7 @@ import yaml
 
 from dueling import Result
 from dueling.section7 import NAMES
-from edition import verdicts
+from edition import place, verdicts
 from edition.verdicts import CHOICES, FALSE, NOT, OPEN, REPRODUCED, VERDICTS
 
 ROOT = Path(__file__).parents[1]
@@ -42,7 +42,7 @@ def test_claims_are_named_once_and_say_where():
 def test_the_witnesses_that_a_claim_names_are_in_the_chapters(claim):
     for role in verdicts.ROLES:
         for page, steps in claim.get(role, {}).items():
-            text = "\n".join(source(f"book/theory/{page}").values())
+            text = "\n".join(source(place.proofs(ROOT)[page]).values())
             for step in [steps] if isinstance(steps, str) else steps:
                 assert f'"{step}"' in text
 
@@ -50,7 +50,8 @@ def test_the_witnesses_that_a_claim_names_are_in_the_chapters(claim):
 def test_the_page_needs_what_its_claims_name():
     page = json.loads((ROOT / "book/experiments/claims.ipynb").read_text())
     needed = set(page["metadata"]["needs"])
-    assert {f"book/theory/{p}" for c in ALL for r in verdicts.ROLES for p in c.get(r, {})} <= needed
+    named = {page for c in ALL for role in verdicts.ROLES for page in c.get(role, {})}
+    assert {place.proofs(ROOT)[page] for page in named} <= needed
     assert {f"book/experiments/{p}" for pages in verdicts.PAGES.values() for p in pages} <= needed
 
 
