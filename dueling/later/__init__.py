@@ -1,0 +1,1 @@
+"""Algorithms, machines and games of later papers, each in one text."""
