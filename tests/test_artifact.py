@@ -642,7 +642,7 @@ def pages(root):
 def tiny_book(tmp_path_factory):
     """A tiny book, built once in one go."""
     root = tiny.make(tmp_path_factory.mktemp("tiny"))
-    finished(tiny.build(root))
+    tiny.build_here(root)
     return root
 
 
@@ -652,7 +652,6 @@ def links(root, page, selector):
     return [a["href"] for a in BeautifulSoup(text, "html.parser").select(selector)]
 
 
-@pytest.mark.built
 def test_a_figure_and_a_page_offer_their_files(tiny_book):
     offered = links(tiny_book, "book/a.html", "figure .figure-files a")
     assert offered == [
@@ -669,7 +668,6 @@ def test_a_figure_and_a_page_offer_their_files(tiny_book):
     assert shown["cells"][1]["outputs"][0]["text"] == ["4\n"]
 
 
-@pytest.mark.built
 def test_what_references_point_to_is_kept_for_previews(tiny_book):
     text = (tiny_book / "_build" / "html" / "_previews" / "book" / "a.js").read_text()
     assert text.startswith('previews("book/a", {')

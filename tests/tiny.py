@@ -6,7 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import joblib
+import pytest
+
+from edition import run
+
 ROOT = Path(__file__).parents[1]
+RENDER = ("--all", "-q", "-W", "-n", "--keep-going")
 KEPT = ("_config.yml", "pyproject.toml", "requirements.txt", "book/_static")
 
 DRAW = """import matplotlib.pyplot as plt
@@ -96,10 +102,21 @@ def make(root):
     return root
 
 
+def build_here(root):
+    """Build in this process, where coverage sees it: notebooks, then pages, on one core."""
+    from jupyter_book.cli.main import main
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(root)
+        patch.setattr(joblib, "cpu_count", lambda: 1)
+        assert run.main(["--profile", "full"]) == 0
+        main(["build", ".", *RENDER], standalone_mode=False)
+
+
 def build(root, **options):
     """A running build: notebooks, then pages, as `make book` does it."""
     book = str(Path(sys.executable).parent / "jupyter-book")
-    render = f"rm -rf _build/html && exec {book} build . --all -q -W -n --keep-going"
+    render = f"rm -rf _build/html && exec {book} build . {' '.join(RENDER)}"
     command = [sys.executable, "-m", "edition.run", "--profile", "full", "--", "sh", "-c", render]
     return subprocess.Popen(
         command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
