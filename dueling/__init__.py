@@ -20,7 +20,7 @@ from .machines import (
     Thompson,
     TsallisINF,
 )
-from .reductions import Champion, Doubler, MultiSBM, Sparring
+from .reductions import Champion, Doubler, MultiSBM, Sparring, TwoSidedChampion
 from .scenarios import Cardinal, Preferences, Utilities
 from .section7 import ALGORITHMS, scenario, yj
 
@@ -49,6 +49,7 @@ __all__ = [
     "SuccessiveElimination",
     "Thompson",
     "TsallisINF",
+    "TwoSidedChampion",
     "Uniform",
     "Utilities",
     "bernoulli",

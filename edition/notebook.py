@@ -17,11 +17,13 @@ COLOURS = {
     "Doubler": "#009E73",
     "IF": "#CC79A7",
     "BTMB": "#8A8A8A",
+    "Champion": "#B8860B",
     "UCB": "#000000",
     "bound": "#56B4E9",
     "printed": "#E69F00",
 }
 STYLES = {"Sparring": "-", "MultiSBM": "--", "Doubler": "-.", "IF": ":", "BTMB": (0, (5, 1, 1, 1))}
+STYLES |= {"Champion": (0, (3, 1, 1, 1, 1, 1))}
 
 
 class Defaults:

@@ -11,9 +11,11 @@ from dueling import (
     ALGORITHMS,
     BTMB,
     IF,
+    KLUCB,
     UCB,
     Algorithm,
     Cardinal,
+    Champion,
     Doubler,
     ExploreThenCommit,
     MultiSBM,
@@ -33,6 +35,7 @@ from dueling import (
     yj,
 )
 from dueling.engine import checks, compiled
+from dueling.theory import exact
 
 NAN, INF = float("nan"), float("inf")
 
@@ -176,7 +179,8 @@ def test_unknown_scenario_names_the_nearest(name, near):
 
 
 @pytest.mark.parametrize(
-    "name, near", [("sparring", "Sparring"), ("MultiSMB", "MultiSBM"), ("?", "Doubler")]
+    "name, near",
+    [("sparring", "Sparring"), ("MultiSMB", "MultiSBM"), ("?", "Doubler"), ("champ", "Champion")],
 )
 def test_unknown_algorithm_names_the_nearest(name, near):
     words = rf"algorithm is '{name}'; did you mean .*{near}".replace("?", r"\?")
@@ -279,7 +283,7 @@ def test_realised_needs_utilities():
 
 
 @pytest.mark.parametrize("alpha", [-2, -2.5, NAN, INF, "3", None, True, 1e308, 2e9])
-@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler])
+@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler, Champion])
 def test_alpha(reduction, alpha):
     words = re.escape(f"alpha is {alpha!r}; it must be a number > -2 and <= 1e9.")
     refuses(lambda: simulate("YJ", reduction(UCB, alpha=alpha)), words)
@@ -307,6 +311,13 @@ def test_ties():
         (lambda: BTMB(gamma=0.5), "gamma is 0.5; it must be a number >= 1"),
         (lambda: BTMB(scale="3"), "scale is '3'; it must be a number > 0"),
         (lambda: BTMB(self_duels="no"), "self_duels is 'no'"),
+        *(
+            (lambda r=r: Champion(UCB, r=r), f"r is {r!r}; it must be above 0 and at most 1.")
+            for r in (0, -0.5, 1.5, NAN, INF, "1", None, True)
+        ),
+        (lambda: exact.champion(CYCLE, 3, 1, r=2), "r is 2; it must be above 0 and at most 1"),
+        (lambda: exact.champion(CYCLE, 3, 1, x1=3), "x1 is 3; it must be "),
+        (lambda: KLUCB(3, None, c=-1), "c is -1; it must be at least 0"),
         (lambda: SuccessiveElimination(3, None, 0), "horizon is 0; .* whole number >= 1"),
         (lambda: ExploreThenCommit(3, None, 1.5), "rounds is 1.5; .* whole number >= 1"),
         (lambda: ExploreThenCommit(3, None, 1, -1), "first is -1; .* whole number >= 0"),
@@ -329,7 +340,7 @@ def machine(**changes):
 
 
 @pytest.mark.parametrize("operation", ["reset", "advance", "feedback"])
-@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler])
+@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler, Champion])
 def test_a_machine_that_misses_an_operation(reduction, operation):
     words = f"machine Odd has no operation '{operation}'; a machine has reset, advance, feedback"
     refuses(lambda: simulate("YJ", reduction(machine(**{operation: None}))), words)
@@ -355,7 +366,7 @@ def test_a_right_machine_that_misses_an_operation():
 
 
 @pytest.mark.parametrize("arm", [-1, 6, 0.0, True, None, "A", 2**70])
-@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler])
+@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler, Champion])
 def test_a_machine_that_returns_no_arm(reduction, arm):
     words = f"advance of Odd returned {arm!r}, which is not an arm of the game"
     refuses(lambda: simulate("YJ", reduction(machine(advance=lambda self: arm))), words)

@@ -17,8 +17,10 @@ from conftest import Ten, same
 from dueling import (
     BTMB,
     IF,
+    KLUCB,
     UCB,
     Cardinal,
+    Champion,
     Doubler,
     Exp3,
     ExploreThenCommit,
@@ -29,6 +31,7 @@ from dueling import (
     SuccessiveElimination,
     Thompson,
     TsallisINF,
+    TwoSidedChampion,
     Uniform,
     Utilities,
     beta,
@@ -90,18 +93,25 @@ UCBS = [
 
 
 @pytest.mark.parametrize("parameters", UCBS, ids=str)
-@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler, Single])
+@pytest.mark.parametrize(
+    "reduction", [Sparring, MultiSBM, Doubler, Champion, TwoSidedChampion, Single]
+)
 def test_ucb_compiled_is_plain(reduction, parameters):
     assert same(*both(reduction(UCB, **parameters)))
 
 
-@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler])
+@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Doubler, Champion, TwoSidedChampion])
 def test_a_readers_machine_runs_compiled_in_every_reduction(reduction):
     assert same(*both(reduction(Ten)))
 
 
-def test_thompson_compiled_is_plain():
-    assert same(*both(MultiSBM(Thompson)))
+@pytest.mark.parametrize("machine", [Thompson, KLUCB])
+def test_other_machines_compiled_are_plain(machine):
+    assert same(*both(MultiSBM(machine)))
+
+
+def test_a_firm_champion_compiled_is_plain():
+    assert same(*both(Champion(UCB, r=0.5, alpha=0.0)))
 
 
 BASELINES = [

@@ -4,7 +4,7 @@ import math
 from collections import Counter, defaultdict
 from decimal import Decimal, localcontext
 from fractions import Fraction as F
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import permutations
 
 import numpy as np
@@ -64,6 +64,17 @@ def doubler(h, K, alpha, ties):
     return [(F(c, len(ys)) * p, x, y) for x, c in Counter(ys).items() for p, y in right]
 
 
+def champion(h, K, alpha, ties, r=1):
+    x, start, length = 0, 0, 1
+    while start + length <= len(h):
+        n = Counter(y for _, y, _ in h[start : start + length])
+        most = min(y for y in range(K) if n[y] == max(n.values()))
+        x = x if n[x] > r * n[most] else most
+        start, length = start + length, 2 * length
+    seen = tuple((y, b) for z, y, b in h if z == x)
+    return [(p, x, y) for p, y in choices(seen, K, alpha, ties)]
+
+
 def doubler_with_a_set(h, K, alpha, ties):
     """Wrong: the list without multiplicities."""
     pairs = doubler(h, K, alpha, ties)
@@ -98,7 +109,7 @@ def enumerate_plays(algorithm, P, T, alpha, ties):
     return np.cumsum(out, axis=0)
 
 
-ALGORITHMS = {"sparring": sparring, "multisbm": multisbm, "doubler": doubler}
+ALGORITHMS = {"sparring": sparring, "multisbm": multisbm, "doubler": doubler, "champion": champion}
 
 
 @pytest.mark.parametrize("ties", ["random", "first"])
@@ -114,6 +125,21 @@ def test_two_arms_equal_enumeration(name, alpha, ties):
 def test_three_arms_equal_enumeration(name, ties, T):
     ours = getattr(exact, name)(CYCLE, T, 1, ties)
     assert (ours == enumerate_plays(ALGORITHMS[name], CYCLE, T, 1, ties)).all()
+
+
+@pytest.mark.parametrize("r", [F(1, 4), F(1, 2), 1])
+def test_the_firmness_of_champion_equals_enumeration(r):
+    """The left arm may change before round 8, and r decides it."""
+    ours = exact.champion(TWO, 9, 1, "first", r)
+    assert (ours == enumerate_plays(partial(champion, r=r), TWO, 9, 1, "first")).all()
+    assert (ours == exact.champion(TWO, 9, 1, "first")).all() == (r == 1)
+
+
+def test_champion_keeps_to_the_first_left_arm_for_one_round():
+    for x1 in range(3):
+        left = exact.champion(CYCLE, 3, 1, x1=x1).sum(axis=2)
+        assert left[0].tolist() == [int(x == x1) for x in range(3)]
+        assert (left[2] == left[0] + 2 * exact.champion(CYCLE, 1, 1, x1=x1)[0].sum(axis=0)).all()
 
 
 probability = st.fractions(0, 1, max_denominator=9)
@@ -240,8 +266,8 @@ def test_sparring_is_symmetric_in_left_and_right():
 @pytest.mark.parametrize("perm", list(permutations(range(3))))
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_renaming_arms_renames_plays(name, perm):
-    if name == "doubler" and perm[0] != 0:  # its first list is {0}
-        return
+    if name == "champion" or (name == "doubler" and perm[0] != 0):
+        return  # an arm of smallest index among those played most; its first list is {0}
     Q = [[CYCLE[x][y] for y in perm] for x in perm]
     start = {"y0": perm.index(0)} if name == "multisbm" else {}
     got = getattr(exact, name)(Q, 7, 1, **start)

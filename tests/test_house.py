@@ -43,8 +43,8 @@ def lines(pattern):
 
 
 def test_opening_the_package_shows_the_paper():
-    """1,283 lines of the paper, Champion and KL-UCB; room for little more."""
-    assert sum(lines("*.py").values()) <= 1450
+    """1,283 lines of the paper, Champion on one side and on two, KL-UCB; room for little more."""
+    assert sum(lines("*.py").values()) <= 1500
 
 
 def test_no_module_is_an_attic():
@@ -54,7 +54,7 @@ def test_no_module_is_an_attic():
 def test_the_package_does_not_grow_unseen():
     """Later algorithms, which have a folder of their own, apart."""
     sizes = [n for path, n in lines("**/*.py").items() if path.parent.name != "later"]
-    assert sum(sizes) <= 5850
+    assert sum(sizes) <= 5950
 
 
 def bodies(path):

@@ -1,16 +1,27 @@
-"""UCB against a slow reading of its formula, Thompson against its posterior."""
+"""UCB and KL-UCB against a slow reading of their formulas, Thompson against its posterior."""
 
-from math import log, sqrt
+from math import inf, log, log1p, sqrt
 
 import numpy as np
 import pytest
-from conftest import TWO, exact_law, new_game
+from conftest import TWO, F, exact_law, new_game
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import beta, chisquare
 
-from dueling import UCB, Exp3, ExploreThenCommit, SuccessiveElimination, Thompson, TsallisINF
+from dueling import (
+    KLUCB,
+    UCB,
+    Bandit,
+    Exp3,
+    ExploreThenCommit,
+    SuccessiveElimination,
+    Thompson,
+    TsallisINF,
+)
+from dueling.engine.algorithm import Single
+from dueling.machines import kl, kl_upper
 from dueling.reductions import multisbm
 
 SURE = 1e-5  # the level of each chi-square test; seeds are fixed
@@ -131,7 +142,7 @@ def test_first_index_ties_draw_nothing_and_go_up():
         S.feedback(0)
 
 
-@pytest.mark.parametrize("machine", [UCB, Thompson, Exp3, TsallisINF])
+@pytest.mark.parametrize("machine", [UCB, KLUCB, Thompson, Exp3, TsallisINF])
 def test_reset_forgets_everything(machine):
     S, fresh = new(machine, 3), new(machine, 3)
     rng = np.random.default_rng(5)
@@ -140,8 +151,103 @@ def test_reset_forgets_everything(machine):
         S.feedback(rng.random())
     S.reset()
     for name, value in vars(fresh).items():
-        if name not in ("rng", "x", "p"):  # x and p are set by every advance
+        if name not in ("rng", "x", "p", "index"):  # these are set by every advance
             assert np.array_equal(getattr(S, name), value), name
+
+
+# KL-UCB: the largest q with n kl(p, q) <= ln t + c ln(1 + ln t), by a root finder
+
+
+def divergence(p, q):
+    """kl(p, q), by terms that are accurate for p near q too; infinite for p < q = 1."""
+    if q >= 1:
+        return 0 if p >= 1 else inf
+    first = -p * log1p((q - p) / p) if p > 0 else 0
+    return first - (1 - p) * log1p((p - q) / (1 - p)) if p < 1 else first
+
+
+def slow_upper(p, budget):
+    if p >= 1 or budget <= 0:
+        return p
+    far = (1 - (1 - p) * 2.0**-k for k in range(1, 60))
+    beyond = next(q for q in far if divergence(p, q) > budget)
+    return brentq(lambda q: min(divergence(p, q), 1e9) - budget, p, beyond, xtol=1e-15)
+
+
+@settings(max_examples=300, deadline=None)
+@given(n=st.integers(1, 2000), wins=st.floats(0, 1), budget=st.floats(1e-3, 30))
+def test_the_upper_end_of_kl_is_that_of_a_root_finder(n, wins, budget):
+    p = int(wins * n) / n
+    q = kl_upper(p, budget / n)
+    assert q == pytest.approx(slow_upper(p, budget / n), abs=1e-9) and p <= q <= 1
+
+
+def test_the_upper_end_of_kl_by_hand():
+    assert kl_upper(1.0, 3.0) == 1 and kl_upper(0.3, 0.0) == 0.3
+    assert kl_upper(0.0, log(4)) == pytest.approx(3 / 4)  # kl(0, q) = ln 1/(1 - q)
+    assert kl(0.25, 0.5) == pytest.approx(log(2) - 0.25 * log(4) - 0.75 * log(4 / 3))
+    assert all(kl_upper(p, b) < p + sqrt(b / 2) for p in (0.0, 0.3, 0.9) for b in (0.1, 2))
+
+
+def kl_indices(history, K, c):
+    """The indices of KL-UCB off the whole history of (arm, reward)."""
+    t = len(history) + 1
+    budget = log(t) + c * log(1 + log(t))
+    rewards = [[u for arm, u in history if arm == x] for x in range(K)]
+    return [slow_upper(sum(r) / len(r), budget / len(r)) if r else inf for r in rewards]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    K=st.integers(2, 5),
+    c=st.sampled_from([0.0, 1.0, 3.0]),
+    rewards=st.lists(st.one_of(st.sampled_from([0, 1]), st.floats(0, 1)), max_size=60),
+)
+def test_kl_ucb_plays_the_largest_index_of_the_root_finder(K, c, rewards):
+    S, history = new(KLUCB, K, c=c), []
+    for u in rewards:
+        index = kl_indices(history, K, c)
+        x = S.advance()
+        assert index[x] == max(index) or index[x] > max(index) - 1e-8
+        S.feedback(u)
+        history.append((x, u))
+
+
+def test_the_root_finder_refuses_another_constant():
+    S, history, rng, wrong = new(KLUCB, 3, c=3.0), [], np.random.default_rng(1), 0
+    for _ in range(200):
+        index = kl_indices(history, 3, 0.0)
+        x = S.advance()
+        wrong += index[x] < max(index) - 1e-8
+        history.append((x, int(rng.random() < (0.8, 0.5, 0.2)[x])))
+        S.feedback(history[-1][1])
+    assert wrong > 10
+
+
+@pytest.mark.parametrize("mu, T", [((F(4, 5), F(1, 3)), 8), ((F(1, 2), F(1, 4), F(1)), 5)])
+def test_kl_ucb_has_the_exact_law_of_all_its_histories(mu, T):
+    """Equal indices are ties: two arms alike, two unpulled ones, two that never lost."""
+
+    def extend(history, p):
+        if len(history) == T:
+            pulls = tuple(sum(x == arm for arm, _ in history) for x in range(len(mu)))
+            want[pulls] = want.get(pulls, 0) + p
+            return
+        index = kl_indices(history, len(mu), 3.0)
+        best = [x for x in range(len(mu)) if index[x] == max(index) or max(index) - index[x] < 1e-9]
+        for x in best:
+            for u, chance in ((0, 1 - mu[x]), (1, mu[x])):
+                if chance:
+                    extend((*history, (x, u)), p * chance / len(best))
+
+    def play(coins):
+        bandit = Bandit(np.array(mu, dtype=object), T, np.array([T]), coins)
+        Single(KLUCB).play(bandit, compile=False)
+        return tuple(bandit.pulls.sum(axis=0).tolist())
+
+    want = {}
+    extend((), F(1))
+    assert exact_law(play) == want
 
 
 def test_thompson_counts_fractional_rewards():

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from conftest import TWO, F, Logged, expected_plays
 from test_baselines import check_btmb, check_if, table
+from test_exact import enumerate_plays
 from test_machines import slow_index
-from test_reductions import Spy, epochs
+from test_reductions import TILTED, Spy, epochs, two_sided
 
 import dueling
 from dueling.theory import exact
@@ -26,13 +27,17 @@ serial = itertools.count()
 
 
 def mutant(tmp_path, monkeypatch, file, old, new):
-    """The package with one snippet of one file replaced, imported under a name of its own."""
+    """The package with a snippet of ``file`` or ``file:function`` replaced, under its own name."""
+    file, _, function = file.partition(":")
     text = (PACKAGE / file).read_text()
-    assert text.count(old) == 1, f"{old!r} occurs {text.count(old)} times in {file}"
+    start = text.index(f"\ndef {function}(") if function else 0
+    end = text.index("\n\n\n", start) + 1 if function else len(text)
+    body = text[start:end]
+    assert body.count(old) == 1, f"{old!r} occurs {body.count(old)} times in {file}"
     name = f"mutant_{next(serial)}"
     shutil.copytree(PACKAGE, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / name / "engine" / "compiled.py").write_text(NO_NUMBA)
-    (tmp_path / name / file).write_text(text.replace(old, new))
+    (tmp_path / name / file).write_text(text[:start] + body.replace(old, new) + text[end:])
     monkeypatch.syspath_prepend(tmp_path)
     package = importlib.import_module(name)
     for module in [m for m in sys.modules if m.split(".")[0] == name]:
@@ -77,6 +82,17 @@ def multisbm_decisions(d):
             index = [slow_index(history, x, 1) for x in (0, 1)]
             assert index[y] == max(index) or index[y] > max(index) - 1e-9
             history.append((y, b))
+
+
+def champion_law(d):
+    """Four epochs, a self-duel of even chance, and a champion that stays by a tie."""
+    got = expected_plays(d.Champion(d.UCB, alpha=-1, ties="first"), TWO, 8, d.Game)
+    assert (got == exact.champion(TWO, 8, -1, "first")[-1]).all()
+
+
+def two_sided_law(d):
+    got = expected_plays(d.TwoSidedChampion(d.UCB, alpha=-1, ties="first"), TILTED, 9, d.Game)
+    assert (got == enumerate_plays(two_sided, TILTED, 9, -1, "first")[-1]).all()
 
 
 def sparring_law(d):
@@ -137,6 +153,7 @@ def tables_in_own_arms(d):
 
 CHECKS = [
     *(doubler_law, doubler_epochs, multisbm_law, multisbm_decisions, sparring_law, ucb_index),
+    *(champion_law, two_sided_law),
     *(better_arm_wins, if_duels, btmb_duels, condorcet_winner_survives, tables_in_own_arms),
 ]
 
@@ -162,7 +179,7 @@ MUTANTS = {
         *("self.noted += 1 - self.next[y]\n        self.next[y] = 1", doubler_law),
     ),
     "the machine is not reset": (
-        *("reductions.py", "        S.reset()\n        for _ in range(2**i)"),
+        *("reductions.py:doubler", "        S.reset()\n        for _ in range(2**i)"),
         *("        for _ in range(2**i)", doubler_law),
     ),
     "the machine is fed the left arm too": (
@@ -179,20 +196,66 @@ MUTANTS = {
         *("reductions.py", "self.counts[x], self.next[x] = self.next[x], 0"),
         *("self.counts[x] = self.next[x]", doubler_law),
     ),
-    "epochs one round short": ("reductions.py", "range(2**i)", "range(2**i - 1)", doubler_law),
+    "epochs one round short": (
+        "reductions.py:doubler",
+        "range(2**i)",
+        "range(2**i - 1)",
+        doubler_law,
+    ),
     "epochs start with one round": ("reductions.py", "    i = 1\n", "    i = 0\n", doubler_law),
-    "epochs grow linearly": ("reductions.py", "range(2**i)", "range(2 * i)", doubler_epochs),
+    "epochs grow linearly": (
+        "reductions.py:doubler",
+        "range(2**i)",
+        "range(2 * i)",
+        doubler_epochs,
+    ),
     # MultiSBM
     "the global clock in every index": (
-        *("reductions.py", "        S[x].feedback(b)\n", CLOCKS, multisbm_decisions),
+        *("reductions.py:multisbm", "        S[x].feedback(b)\n", CLOCKS, multisbm_decisions),
     ),
     "the machine of the right arm is fed": (
-        *("reductions.py", "S[x].feedback(b)", "S[y].x = y\n        S[y].feedback(b)"),
+        *("reductions.py:multisbm", "S[x].feedback(b)", "S[y].x = y\n        S[y].feedback(b)"),
         multisbm_law,
     ),
     "the left arm stays": ("reductions.py", "        x = y\n", "        x = 0\n", multisbm_law),
     "the left arm's victory is fed": (
-        *("reductions.py", "S[x].feedback(b)", "S[x].feedback(1 - b)", multisbm_law),
+        *("reductions.py:multisbm", "S[x].feedback(b)", "S[x].feedback(1 - b)", multisbm_law),
+    ),
+    # Champion
+    "the machines are reset in every epoch": (
+        *("reductions.py:champion", "        plays[:] = 0\n"),
+        *("        plays[:] = 0\n        S[x].reset()\n", champion_law),
+    ),
+    "epochs of constant length": (
+        *("reductions.py:champion", "range(2**i)", "range(1)", champion_law),
+    ),
+    "Champion's epochs start with two rounds": (
+        *("reductions.py:champion", "x, i = 0, 0", "x, i = 0, 1", champion_law),
+    ),
+    "the least played arm stands": (
+        *("reductions.py:champion", "np.argmax(plays)", "np.argmin(plays)", champion_law),
+    ),
+    "a tie keeps the champion": (
+        *("reductions.py:champion", "plays[x] <= c.r", "plays[x] < c.r", champion_law),
+    ),
+    "the last right arm stands": (
+        *("reductions.py:champion", "z = int(np.argmax(plays))", "z = y", champion_law),
+    ),
+    "plays are counted over all epochs": (
+        *("reductions.py:champion", "        plays[:] = 0\n", "", champion_law),
+    ),
+    "the champion never changes": (
+        *("reductions.py:champion", "            x = z\n", "            x = x\n", champion_law),
+    ),
+    "the champion's victory is fed": (
+        *("reductions.py:champion", "S[x].feedback(b)", "S[x].feedback(1 - b)", champion_law),
+    ),
+    "the left side is fed the right side's victory": (
+        *("reductions.py:two_sided_champion", "S_L[y].feedback(1 - b)", "S_L[y].feedback(b)"),
+        two_sided_law,
+    ),
+    "both turns share their counts": (
+        *("reductions.py:two_sided_champion", "        plays[:] = 0\n", "", two_sided_law),
     ),
     # Sparring
     "b is fed on both sides": (

@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from dueling import (
     BTMB,
     IF,
+    KLUCB,
     UCB,
     Cardinal,
+    Champion,
     Doubler,
     Exp3,
     ExploreThenCommit,
@@ -25,6 +27,7 @@ from dueling import (
     SuccessiveElimination,
     Thompson,
     TsallisINF,
+    TwoSidedChampion,
     Uniform,
     Utilities,
     linear,
@@ -34,8 +37,9 @@ from dueling import (
 from dueling.game import Bandit
 
 ALGORITHMS = [
-    *(r(UCB, alpha=a) for r in (Sparring, MultiSBM, Doubler) for a in (-1.0, 3.0)),
-    *(r(Ten) for r in (Sparring, MultiSBM, Doubler)),
+    *(r(UCB, alpha=a) for r in (Sparring, MultiSBM, Doubler, Champion) for a in (-1.0, 3.0)),
+    *(r(Ten) for r in (Sparring, MultiSBM, Doubler, TwoSidedChampion)),
+    *(Champion(UCB, r=0.5), TwoSidedChampion(UCB, alpha=0.0), MultiSBM(KLUCB)),
     *(Sparring(Thompson), MultiSBM(Thompson), Sparring(UCB, right=Exp3), Doubler(TsallisINF)),
     *(MultiSBM(SuccessiveElimination, horizon=4), Sparring(ExploreThenCommit, rounds=2)),
     *(IF(1), IF(1, 0.2, delta=0.5), IF(2, 0.2, delta=0.5), BTMB(), BTMB(0.2, delta=0.5)),

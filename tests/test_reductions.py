@@ -1,27 +1,40 @@
-"""Algorithms 2-4: their exact law, what each machine is told, Doubler's list, reference values."""
+"""Algorithms 2-4 and Champion: exact laws, what each machine is told, lists, reference values."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from fractions import Fraction as F
 
 import numpy as np
 import pytest
 from conftest import CYCLE, TWO, Logged, at_reference, expected_plays, new_game, plain
 from scipy.stats import chisquare, norm
+from test_exact import champion as plain_champion
+from test_exact import choices, enumerate_plays
 
 from dueling import (
     UCB,
     Cardinal,
+    Champion,
     Doubler,
     MultiSBM,
     Preferences,
     Single,
     Sparring,
+    TwoSidedChampion,
     Uniform,
     simulate,
 )
-from dueling.reductions import Multiset, doubler, multisbm, sparring
+from dueling.engine.algorithm import Constants
+from dueling.reductions import (
+    Multiset,
+    champion,
+    doubler,
+    multisbm,
+    sparring,
+    two_sided_champion,
+)
 from dueling.theory import exact
 
-REDUCTIONS = {"sparring": Sparring, "multisbm": MultiSBM, "doubler": Doubler}
+REDUCTIONS = {"sparring": Sparring, "multisbm": MultiSBM, "doubler": Doubler, "champion": Champion}
 LEADS = [[1 / 2, 0], [1, 1 / 2]]  # arm 0 always wins: the only coins are those of self-duels
 
 
@@ -45,7 +58,41 @@ def test_the_third_epoch_of_doubler_has_its_exact_law():
     assert (expected_plays(Doubler(UCB, alpha=-1, ties="first"), P, 7) == want).all()
 
 
-@pytest.mark.parametrize("reduction", [Sparring, MultiSBM])
+@pytest.mark.parametrize("r", [0.25, 0.5, 1.0])
+def test_the_fourth_epoch_of_champion_has_its_exact_law(r):
+    """The left arm of round 8 was chosen by four rounds, where r decides."""
+    want = exact.champion(TWO, 8, -1, "first", r)[-1]
+    got = expected_plays(Champion(UCB, r=r, alpha=-1, ties="first"), TWO, 8)
+    assert (got == want).all()
+    assert (got == exact.champion(TWO, 8, -1, "first")[-1]).all() == (r == 1)
+
+
+def two_sided(h, K, alpha, ties):
+    """TwoSidedChampion read off the whole history: [(probability, x, y)]."""
+    told, side, stands, start, length = defaultdict(list), 1, 0, 0, 1
+    while True:
+        turn = h[start : start + length]
+        told[side, stands] += [(duel[side], duel[2] if side else 1 - duel[2]) for duel in turn]
+        if len(turn) < length:
+            break
+        n = Counter(duel[side] for duel in turn)
+        stands = min(a for a in range(K) if n[a] == max(n.values()))
+        start, length, side = start + length, length * (2 - side), 1 - side
+    answers = choices(tuple(told[side, stands]), K, alpha, ties)
+    return [(p, *((stands, a) if side else (a, stands))) for p, a in answers]
+
+
+TILTED = [[F(1, 2), F(1, 5)], [F(3, 4), F(1, 3)]]  # the right side is taken less often
+
+
+@pytest.mark.parametrize("P, T, ties", [(TILTED, 9, "first"), (TILTED, 5, "random")])
+def test_the_text_of_the_two_sided_champion_has_its_exact_law(P, T, ties):
+    got = expected_plays(TwoSidedChampion(UCB, alpha=-1, ties=ties), P, T)
+    assert (got == enumerate_plays(two_sided, P, T, -1, ties)[-1]).all()
+    assert (got != enumerate_plays(plain_champion, P, T, -1, ties)[-1]).any()
+
+
+@pytest.mark.parametrize("reduction", [Sparring, MultiSBM, Champion])
 def test_the_exact_law_refuses_another_alpha(reduction):
     name = reduction.__name__.lower()
     want = getattr(exact, name)(TWO, 7, 3, "first")[-1]
@@ -93,6 +140,7 @@ def test_pulls_of_ucb_agree_with_the_exact_engine(ties):
         (Sparring(UCB, alpha=3.0), 1355, 5),
         (MultiSBM(UCB, alpha=3.0), 2421, 8),
         (Doubler(UCB, alpha=3.0), 3174, 7),
+        (Champion(UCB, alpha=3.0), 725, 7),
         (Uniform(), 9333, None),
     ],
     ids=str,
@@ -141,9 +189,36 @@ def test_multisbm_feeds_the_machine_of_the_left_arm_with_the_right_arm():
     assert [x for x, _, _ in game.duels] == [0, *(y for _, y, _ in game.duels[:-1])]
 
 
-def epochs(duels):
-    """The duels cut into epochs of 2, 4, 8, ... rounds."""
-    start, length = 0, 2
+@pytest.mark.parametrize("T", [1, 3, 4, 100])
+def test_champion_stands_for_an_epoch_and_feeds_the_machine_of_the_left_arm(T):
+    game, S = spied(T=T)
+    champion(S, Constants(game.rng, r=1.0), game)
+    for x in range(3):
+        assert S[x].log == ["reset", *((y, b) for z, y, b in game.duels if z == x)]
+    lefts = [{x for x, _, _ in epoch} for epoch in epochs(game.duels, 1)]
+    rights = [np.bincount([y for _, y, _ in epoch]) for epoch in epochs(game.duels, 1)]
+    assert lefts == [{0}, *({int(n.argmax())} for n in rights[:-1])] and len(game.duels) == T
+
+
+@pytest.mark.parametrize("T", [1, 2, 3, 4, 100])
+def test_each_side_of_the_two_sided_champion_challenges_in_its_turn(T):
+    game, left = spied(T=T)
+    right = [Spy(3, game.rng) for _ in range(3)]
+    two_sided_champion(left, right, game)
+    told, taken = {x: [["reset"], ["reset"]] for x in range(3)}, 0
+    for i in range(7):
+        for side in (1, 0):
+            turn = game.duels[taken : taken + 2**i]
+            assert len({duel[1 - side] for duel in turn}) == min(1, len(turn))
+            for duel in turn:
+                told[duel[1 - side]][side].append((duel[side], duel[2] if side else 1 - duel[2]))
+            taken += len(turn)
+    assert [[left[x].log, right[x].log] for x in range(3)] == list(told.values()) and taken == T
+
+
+def epochs(duels, length=2):
+    """The duels cut into epochs of 2, 4, 8, ... rounds, or from another length on."""
+    start = 0
     while start < len(duels):
         yield duels[start : start + length]
         start, length = start + length, 2 * length
@@ -256,7 +331,26 @@ def test_sparring_takes_two_kinds_of_machines():
     assert len(left.log) == 61
 
 
-@pytest.mark.parametrize("reduction", REDUCTIONS.values())
+def test_the_firmness_is_told_where_it_is_not_the_plain_rule():
+    assert str(Champion(UCB, alpha=3.0)) == "Champion(UCB, alpha=3)"
+    assert str(Champion(UCB, r=0.5, alpha=3.0)) == "Champion(UCB, alpha=3, r=0.5)"
+    assert Champion(UCB, r=0.5).settings() == {"alpha": 3.0, "ties": "random", "r": 0.5}
+    assert str(TwoSidedChampion(UCB, alpha=3.0)) == "TwoSidedChampion(UCB, alpha=3)"
+
+
+def test_two_champions_find_the_best_arm_of_each_side():
+    """Left values arm 0 most and right arm 2; a copy of the right arm misses the pair (0, 2)."""
+    left, right = np.array([0.9, 0.5, 0.1]), np.array([0.1, 0.5, 0.9])
+    game = Preferences((1 + right[None, :] - left[:, None]) / 2, biased=True)
+    for algorithm, most in ((TwoSidedChampion, (0, 2)), (Champion, (2, 2))):
+        result = plain(
+            game, algorithm(UCB, alpha=0.0), T=3000, runs=2, permute=False, regret="none"
+        )
+        duels = result.plays.sum(axis=(0, 1))
+        assert np.unravel_index(duels.argmax(), (3, 3)) == most and duels.max() > 0.8 * 6000
+
+
+@pytest.mark.parametrize("reduction", [*REDUCTIONS.values(), TwoSidedChampion])
 def test_a_better_arm_is_found(reduction):
     """With a clear winner each reduction plays it in most of the last rounds, on both sides."""
     P = np.array([[0.5, 0.05, 0.5], [0.95, 0.5, 0.95], [0.5, 0.05, 0.5]])  # arm 0 beats arm 1

@@ -19,6 +19,7 @@ from dueling import (
     IF,
     UCB,
     Cardinal,
+    Champion,
     Doubler,
     MultiSBM,
     Preferences,
@@ -33,6 +34,7 @@ from dueling import (
 )
 from dueling.engine import simulation as engine
 from dueling.engine.simulation import stream
+from dueling.section7 import OURS
 
 ARITH = scenario("arith/linear")
 
@@ -215,6 +217,12 @@ def test_all_algorithms_of_the_paper_are_there_by_name():
     assert names[:3] == [f"{r}(UCB, alpha=3)" for r in ("Sparring", "MultiSBM", "Doubler")]
     for name in ALGORITHMS:
         assert plain("YJ", name, T=30, runs=1).plays.sum() == 30
+
+
+def test_champion_has_a_name_apart_from_the_papers_five():
+    assert not OURS.keys() & ALGORITHMS.keys()
+    by_name, by_value = (plain("YJ", a, T=30) for a in ("Champion", Champion(UCB, alpha=3.0)))
+    assert same(by_name, by_value) and by_name.plays.sum() == 90
 
 
 def test_a_cardinal_bandit_is_simulated_too():

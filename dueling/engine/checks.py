@@ -65,6 +65,11 @@ def alpha(name: str, value: Any) -> float:
     return real(name, value, "a number > -2 and <= 1e9", lambda a: -2 < a <= 1e9)
 
 
+def share(name: str, value: Any) -> float:
+    """The value as a share of something that is not empty."""
+    return real(name, value, "above 0 and at most 1", lambda r: 0 < r <= 1)
+
+
 def one_of(name: str, value: Any, allowed: Iterable) -> Any:
     """The value, if it is among ``allowed``; otherwise the nearest names are offered."""
     allowed = list(allowed)

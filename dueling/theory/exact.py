@@ -1,4 +1,4 @@
-r"""Exact laws of UCB, Sparring, MultiSBM and Doubler on small games, without sampling.
+r"""Exact laws of UCB, Sparring, MultiSBM, Doubler and Champion on small games, without sampling.
 
 Each algorithm is a Markov chain: a ``start`` and a ``step`` from a state to its outcomes
 ``(probability, next state, what was played)``. One driver, :func:`evolve`, pushes the law of
@@ -197,6 +197,32 @@ def sparring_chain(P: ArrayLike, alpha: float, ties: str = "random") -> Chain:
     return Chain((_fresh(len(P)),) * 2, step)
 
 
+def champion_chain(
+    P: ArrayLike, alpha: float, ties: str = "random", r: float = 1.0, x1: int = 0
+) -> Chain:
+    """Champion, x1 on the left at first; the state is (left arm, plays of the epoch, machines).
+
+    After t rounds an epoch is over when t + 1 is a power of two.
+    """
+    K, advance = len(P), _advance(alpha, ties, type(P[0][0])(1))
+
+    def step(state):
+        x, n, S = state
+        over = (sum(map(sum, map(counts, S))) + 2).bit_count() == 1
+        for p, y in advance(S[x]):
+            m = (*n[:y], n[y] + 1, *n[y + 1 :])
+            next_ = (_successor(x, m, r), (0,) * K) if over else (x, m)
+            for q, b in _coin(P[x][y]):
+                yield p * q, (*next_, (*S[:x], _fed(S[x], y, b), *S[x + 1 :])), (x, y)
+
+    return Chain((checks.arm("x1", x1, K), (0,) * K, (_fresh(K),) * K), step)
+
+
+def _successor(x: int, n: tuple, r: float) -> int:
+    """The left arm after an epoch with left arm x and n plays of each right arm."""
+    return x if n[x] > r * max(n) else n.index(max(n))
+
+
 # Expected plays
 
 
@@ -217,6 +243,17 @@ def multisbm(P: ArrayLike, T: int, alpha: float, ties: str = "random", y0: int =
 def sparring(P: ArrayLike, T: int, alpha: float, ties: str = "random") -> np.ndarray:
     """Expected plays of Sparring, as an array (T, K, K): see :func:`plays`."""
     return plays(sparring_chain(P, alpha, ties), T, len(P))
+
+
+def champion(
+    P: ArrayLike, T: int, alpha: float, ties: str = "random", r: float = 1.0, x1: int = 0
+) -> np.ndarray:
+    """Expected plays of Champion, as an array (T, K, K): see :func:`plays`.
+
+    >>> champion([[F(1, 2), F(1, 5)], [F(4, 5), F(1, 2)]], T=3, alpha=1.0)[-1].tolist()
+    [[Fraction(33, 40), Fraction(47, 40)], [Fraction(1, 2), Fraction(1, 2)]]
+    """
+    return plays(champion_chain(P, alpha, ties, r, x1), T, len(P))
 
 
 def costs(mu: ArrayLike) -> np.ndarray:
@@ -325,8 +362,10 @@ checks.guard(
     mu=partial(_array, checks.utilities),
     P=partial(_exact, checks.preferences),
     plays=partial(_array, partial(checks.numbers, ndim=3)),
+    r=checks.share,
     T=("rounds", 1, 1e9),
     ties=partial(checks.one_of, allowed=("random", "first")),
     x=partial(checks.whole, least=0),
+    x1=partial(checks.whole, least=0),
     y0=partial(checks.whole, least=0),
 )
