@@ -56,6 +56,22 @@ def kl_upper(p, budget):
     return q
 
 
+@compilable
+def tsallis(loss, rate, p):
+    """Set p to the weights of the 1/2-Tsallis-regularised leader of these losses."""
+    z = loss.min() - 2 / rate  # the sum is >= 1 here and convex: Newton falls to its root
+    for _ in range(100):
+        total, slope = 0.0, 0.0
+        for x in range(len(p)):
+            d = rate * (loss[x] - z)
+            p[x] = 4 / (d * d)
+            total += p[x]
+            slope += rate * p[x] ** 1.5
+        z -= (total - 1) / slope
+        if abs(total - 1) < 1e-12:
+            break
+
+
 class UCB:
     r"""UCB(alpha), Algorithm 1: plays the arm x of largest index.
 
@@ -282,18 +298,7 @@ class TsallisINF(Adversarial):
 
     def weigh(self):
         """The weights of the 1/2-Tsallis-regularised leader."""
-        rate = 2 / sqrt(self.t)
-        z = self.loss.min() - 2 / rate  # the sum is >= 1 here and convex: Newton falls to its root
-        for _ in range(100):
-            total, slope = 0.0, 0.0
-            for x in range(self.K):
-                d = rate * (self.loss[x] - z)
-                self.p[x] = 4 / (d * d)
-                total += self.p[x]
-                slope += rate * self.p[x] ** 1.5
-            z -= (total - 1) / slope
-            if abs(total - 1) < 1e-12:
-                break
+        tsallis(self.loss, 2 / sqrt(self.t), self.p)
 
 
 class SuccessiveElimination:

@@ -1,6 +1,6 @@
 """Scenarios: which game is played and what a duel costs; how a reader states their own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import numpy as np
@@ -12,7 +12,7 @@ from .game import Bandit, Game
 from .theory.preferences import condorcet, fair
 
 MOST_ARMS = 1000
-"""Of a dueling game: each of its runs keeps a K x K table for each checkpoint."""
+"""Of a dueling game: each of its runs keeps some K x K tables."""
 
 
 class Preferences(Scenario):
@@ -97,13 +97,16 @@ class Preferences(Scenario):
 
     def measure(self, game: Game, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and plays[b, x, y] at the end, in the scenario's own arms."""
-        p, history, plays = game.order, np.empty_like(game.history), np.empty_like(game.plays)
-        history[..., p[:, None], p[None, :]] = game.history
-        plays[:, p[:, None], p[None, :]] = game.plays
-        measured = {"plays": plays, "history": history}
+        measured = {"plays": _own(game.plays, game.order)}
         if regret != "none":
-            measured["regret"] = (history.sum(axis=1) * self.table(regret)).sum(axis=(1, 2))
+            table = self.table(regret)
+            curve = [(plays.sum(axis=0) * table).sum() for plays in self.history(game)]
+            measured["regret"] = np.array(curve)
         return measured
+
+    def history(self, game: Game) -> Iterator[np.ndarray]:
+        """plays[b, x, y] at each checkpoint, one after the other, in the scenario's own arms."""
+        return (_own(plays, game.order) for plays in game.snapshots())
 
     def facts(self) -> dict:
         """What decides the duels, and the arms' names, for the record of a result."""
@@ -175,13 +178,14 @@ class Utilities(Preferences):
 
         return self.mu.max() - np.array([self._expect(x, 0, chosen) for x in range(self.K)])
 
-    def realised(self, history: np.ndarray, rng, regret: str | None = None) -> np.ndarray:
-        """A draw of the realised regret at the checkpoints, given the counts of plays.
+    def realised(self, game: Game, rng, regret: str | None = None) -> np.ndarray:
+        """A draw of the realised regret at the checkpoints, given the plays of a finished game.
 
         No algorithm sees the utilities, so they may be drawn after the game: given x, y and b,
         the pairs (u, v) of the duels are independent with the law of (u, v) conditional on b.
         """
         regret = checks.one_of("realised regret", regret or "average", ("average", "choice"))
+        history = np.array(list(self.history(game)))
         duels = np.diff(history, axis=0, prepend=0)
         cost = np.zeros(len(duels))
         for b, x, y in np.argwhere(history[-1]):
@@ -216,14 +220,21 @@ class Cardinal(Scenario):
     def measure(self, game: Bandit, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and pulls[u, x] at the end, in the scenario's own arms."""
         self.regret(regret)
-        p, history, pulls = game.order, np.empty_like(game.history), np.empty_like(game.pulls)
-        history[..., p], pulls[:, p] = game.history, game.pulls
-        curve = (history.sum(axis=1) * (self.mu.max() - self.mu)).sum(axis=1)
-        return {"regret": curve, "plays": pulls, "history": history}
+        p, kept, pulls = game.order, np.empty_like(game.kept), np.empty_like(game.pulls)
+        kept[..., p], pulls[:, p] = game.kept, game.pulls
+        curve = (kept.sum(axis=1) * (self.mu.max() - self.mu)).sum(axis=1)
+        return {"regret": curve, "plays": pulls}
 
     def facts(self) -> dict:
         """The mean rewards."""
         return {"mu": self.mu}
+
+
+def _own(plays: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The counts of a game in the scenario's own arms."""
+    own = np.empty_like(plays)
+    own[:, order[:, None], order] = plays
+    return own
 
 
 def _few(name: str, arms: np.ndarray) -> int:

@@ -1,5 +1,6 @@
 """Section 2: the two games, the links, the utility laws, and the regrets."""
 
+import tracemalloc
 from functools import partial
 
 import numpy as np
@@ -21,8 +22,10 @@ from dueling import (
     beta,
     linear,
     logit,
+    simulate,
 )
 from dueling import natural as natural_link
+from dueling.engine import checks
 from dueling.links import atoms
 
 natural = partial(natural_link, zero=0.5)
@@ -227,13 +230,42 @@ def test_no_round_after_the_last():
         bandit.pull(0)
 
 
-def test_history_holds_the_counts_at_the_checkpoints():
-    game = Game(np.full((3, 3), 0.5), 10, np.array([2, 3, 9]), np.random.default_rng(0))
+@pytest.mark.parametrize("T, logged", [(10, True), (100, False)])
+def test_history_holds_the_counts_at_the_checkpoints(T, logged):
+    """A game keeps the log of its duels or a table for each checkpoint, whichever is smaller."""
+    game = Game(np.full((3, 3), 0.5), T, np.array([2, 3, 9]), np.random.default_rng(0))
+    assert bool(len(game.log)) == logged and len(game.kept) == (0 if logged else 3)
     seen = []
-    for t in range(10):
+    for t in range(T):
         game.play(t % 3, (t + 1) % 3)
         seen.append(game.plays.copy())
     assert [h.tolist() for h in game.history] == [seen[t - 1].tolist() for t in (2, 3, 9)]
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_log_and_tables_give_the_same_bits(compiled):
+    """Of the same runs, the first with checkpoints so many that the log of duels is smaller."""
+    few, many = ([500, 600], [1, 2, 4, 8, 16, 32, 64, 128, 256, 500, 600])
+    logged, tables = (
+        simulate("arith/linear", "MultiSBM", 600, 3, checkpoints=c, compiled=compiled)
+        for c in (many, few)
+    )
+    assert logged.regret[:, -2:].tobytes() == tables.regret.tobytes()
+    assert np.array_equal(logged.plays, tables.plays)
+
+
+def test_memory_of_a_run_does_not_grow_with_the_checkpoints():
+    """A few tables of K x K numbers; two for each of the checkpoints would be 24, and a copy 24."""
+    K, T = 300, 2000
+    game = Utilities(np.linspace(0.2, 0.8, K), name="many arms")
+    game.table()
+    tracemalloc.start()
+    played = game.game(T, checks.checkpoints(None, T), np.random.default_rng(0))
+    Uniform().play(played, compile=False)
+    game.measure(played)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 16 * K * K * 8
 
 
 def test_cardinal_regret_counts_the_gaps():

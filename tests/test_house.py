@@ -43,8 +43,8 @@ def lines(pattern):
 
 
 def test_opening_the_package_shows_the_paper():
-    """1,283 lines of the paper, Champion on one side and on two, KL-UCB; room for little more."""
-    assert sum(lines("*.py").values()) <= 1500
+    """1,283 lines of the paper, Champion on two sides, KL-UCB, many arms; room for little more."""
+    assert sum(lines("*.py").values()) <= 1530
 
 
 def test_no_module_is_an_attic():

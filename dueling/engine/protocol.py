@@ -8,16 +8,26 @@ from . import checks
 
 
 class Rounds:
-    """T rounds of some game on the run's generator; ``history`` keeps its counts at checkpoints.
+    """T rounds of some game on the run's generator, and its counts at the checkpoints.
 
     A game counts what is played in every round and then ends it; ``record()`` copies the counts
-    into ``history[passed]``. Regret is not kept here: every pseudo-regret is a sum over the counts.
+    into ``kept[passed]``. Regret is not kept here: every pseudo-regret is a sum over the counts.
     """
 
-    def __init__(self, T, checkpoints, rng, counts):
+    def __init__(self, T, checkpoints, rng, counts, rows=None):
         self.T, self.t, self.rng = T, 0, rng
         self.checkpoints, self.passed, self.due = checkpoints, 0, int(checkpoints[0])
-        self.history = np.zeros((len(checkpoints), *counts.shape), counts.dtype)
+        rows = len(checkpoints) if rows is None else rows
+        self.kept = np.zeros((rows, *counts.shape), counts.dtype)
+
+    @property
+    def history(self):
+        """The counts at all checkpoints, in one array."""
+        return np.array(list(self.snapshots()))
+
+    def snapshots(self):
+        """The counts at each checkpoint, one after the other."""
+        yield from self.kept
 
     def on(self):
         """Whether a round is left."""
@@ -75,13 +85,10 @@ class Scenario:
         raise NotImplementedError
 
     def measure(self, game: Rounds, regret: str | None = None) -> dict:
-        """What a finished game gives, arrays by name: ``regret`` at the checkpoints, and others.
-
-        A ``history`` among them is not kept; it is for :meth:`realised`.
-        """
+        """What a finished game gives, arrays by name: ``regret`` at the checkpoints, and others."""
         raise NotImplementedError
 
-    def realised(self, history: np.ndarray, rng, regret: str | None = None) -> np.ndarray:
+    def realised(self, game: Rounds, rng, regret: str | None = None) -> np.ndarray:
         """A draw of the realised regret at the checkpoints, if there are utilities to draw."""
         raise ValueError(f"realised is True; {self} has no utilities to draw.")
 

@@ -133,10 +133,9 @@ class Setting:
     def measure(self, game: Rounds, r: int) -> dict:
         """What is measured of the finished game of run r."""
         measured = self.scenario.measure(game, self.regret)
-        history = measured.pop("history", None)
         if self.realised:
             rng = stream(self.scenario, self.algorithm, self.seed, r, False, purpose=(1,))
-            measured["realised"] = self.scenario.realised(history, rng, self.regret)
+            measured["realised"] = self.scenario.realised(game, rng, self.regret)
         return measured
 
     def about(self) -> dict:

@@ -47,9 +47,9 @@ class Choice(Rounds):
         return j if b else i
 
     def record(self):
-        """Copy the counts into the history."""
+        """Keep the counts."""
         for x in range(self.K):
-            self.history[self.passed, x] = self.shown[x]
+            self.kept[self.passed, x] = self.shown[x]
 
 
 class Battle(Scenario):
@@ -77,9 +77,9 @@ class Battle(Scenario):
     def measure(self, game: Choice, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and how often each arm was shown."""
         self.regret(regret)
-        history, shown = np.empty_like(game.history), np.empty_like(game.shown)
-        history[:, game.order], shown[game.order] = game.history, game.shown
-        return {"regret": history @ (self.mu.max() - self.mu) / self.m, "shown": shown}
+        kept, shown = np.empty_like(game.kept), np.empty_like(game.shown)
+        kept[:, game.order], shown[game.order] = game.kept, game.shown
+        return {"regret": kept @ (self.mu.max() - self.mu) / self.m, "shown": shown}
 
     def facts(self) -> dict:
         """The utilities, and the number of slots."""

@@ -17,7 +17,7 @@ class LinearRounds(Rounds):
 
     ``lost[0]`` and ``lost[1]`` sum the gaps :math:`\Delta_{x_t}` of the left and
     :math:`\Delta_{y_t}` of the right arms, ``lost[2]`` counts the right arms that were not optimal;
-    ``history`` keeps them at the checkpoints.
+    ``kept`` holds them at the checkpoints.
     """
 
     def __init__(self, X, mu, offset, T, checkpoints, rng):
@@ -31,8 +31,8 @@ class LinearRounds(Rounds):
         return self.offset + dot(self.mu, x)
 
     def record(self):
-        """Copy what is lost into the history."""
-        put(self.lost, self.history[self.passed])
+        """Keep what is lost so far."""
+        put(self.lost, self.kept[self.passed])
 
     def lose(self, u, v):
         """Count the round of a left arm of utility u and a right arm of utility v."""
@@ -135,8 +135,8 @@ class LinearUtilities(Scenario):
     def measure(self, game: LinearGame, regret: str | None = None) -> dict:
         """Regret at the checkpoints, its left and right shares, and the right's worse arms."""
         self.regret(regret)
-        left, right = game.history[:, 0] / 2, game.history[:, 1] / 2
-        worse = game.history[:, 2].astype(int)
+        left, right = game.kept[:, 0] / 2, game.kept[:, 1] / 2
+        worse = game.kept[:, 2].astype(int)
         return {"regret": left + right, "left": left, "right": right, "worse": worse}
 
     def facts(self) -> dict:
@@ -175,4 +175,4 @@ class LinearCardinal(LinearUtilities):
     def measure(self, game: LinearBandit, regret: str | None = None) -> dict:
         """Regret at the checkpoints, and whether a watched confidence set ever missed theta."""
         self.regret(regret)
-        return {"regret": game.history[:, 1].copy(), "escaped": game.escaped}
+        return {"regret": game.kept[:, 1].copy(), "escaped": game.escaped}
