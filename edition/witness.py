@@ -28,7 +28,7 @@ from . import tables
 from .formal import Checked
 from .notebook import Defaults
 
-OPEN = "open"
+KINDS, OPEN = ("proved", "checked", "exact", "measured"), "open"
 LEVEL = 1e-4  # the error level of a measured witness
 
 
@@ -150,15 +150,30 @@ class Verdict:
         self.row = row
 
     def _repr_html_(self) -> str:
-        kind, text = escape(self.row["kind"]), escape(self._text())
-        return f'<p class="witness" id="{self.row["anchor"]}"><b>{kind}</b>: {text}</p>'
+        kind, step, how, twin = (escape(self.row[key]) for key in ("kind", "step", "how", "twin"))
+        claim, wrong = map(escape, texts(self.row["says"]))
+        sign, refused = ("○", "") if kind == OPEN else ("✓", "refused, ")
+        line = f"<b>{sign} {kind}</b> <i>{step}</i>: {claim}"
+        seen = f"<p><b>Seen by</b> {how}.</p>"
+        wrong = f"<p><b>Wrong variant</b>{wrong and f': {wrong}'}: {refused}{twin}.</p>"
+        start = f'<details class="witness {kind}" id="{self.row["anchor"]}">'
+        return f"{start}<summary>{line}</summary>{seen}{wrong}</details>"
 
     def __repr__(self) -> str:
-        return f"{self.row['kind']}: {self._text()}"
+        twin = "Wrong variant" if self.row["kind"] == OPEN else "Wrong variant refused"
+        return f"{self.row['kind']}: {self.row['how']}. {twin}: {self.row['twin']}."
 
-    def _text(self) -> str:
-        twin = "Wrong twin" if self.row["kind"] == OPEN else "Wrong twin refused"
-        return f"{self.row['how']}. {twin}: {self.row['twin']}."
+
+def texts(says: str) -> tuple[str, str]:
+    """The claim and the wrong variant of "claim. Twin: variant.", each without its last stop.
+
+    >>> texts("the slope is at most 1. Twin: 1/2.")
+    ('the slope is at most 1', '1/2')
+    >>> texts("the sum is even")
+    ('the sum is even', '')
+    """
+    claim, _, wrong = says.partition("Twin: ")
+    return claim.strip().removesuffix("."), wrong.strip().removesuffix(".")
 
 
 class Ledger:
@@ -222,16 +237,26 @@ class Ledger:
         return self
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{h}</th>" for h in ("step", "kind", "claim", "how", "wrong twin"))
+        names = ("step", "kind", "claim", "seen by", "wrong variant")
+        head = "".join(f"<th>{name}</th>" for name in names)
         body = "".join(self._line(row) for row in self.rows)
-        held, more = self._count()
-        count = f"{held} witnesses, all hold; every wrong twin was refused.{more}"
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        return f'<div class="ledger"><p>{count}</p>{table}</div>'
+        return (
+            f'<details class="ledger"><summary>{self._counts()}</summary><div class="ledger">'
+            f"<p>Every wrong variant was refused.{self._count()[1]}</p>{table}</div></details>"
+        )
+
+    def _counts(self) -> str:
+        """How many checks there are of each kind."""
+        kinds = [row["kind"] for row in self.rows]
+        each = [f"{kinds.count(kind)} {kind}" for kind in (*KINDS, OPEN) if kind in kinds]
+        return f"{len(kinds)} checks: {', '.join(each)}"
 
     def _line(self, row: dict) -> str:
-        step, *rest = (escape(str(row[key])) for key in self.COLUMNS)
-        cells = (f'<a href="#{row["anchor"]}">{step}</a>', *rest)
+        claim, wrong = texts(row["says"])
+        last = f"{wrong}: {row['twin']}" if wrong else row["twin"]
+        rest = (escape(text) for text in (row["kind"], claim, row["how"], last))
+        cells = (f'<a href="#{row["anchor"]}">{escape(row["step"])}</a>', *rest)
         return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
     def __repr__(self) -> str:

@@ -102,9 +102,15 @@ def test_a_verdict_is_shown_where_it_was_found_and_can_be_linked_to(capsys):
         ledger.exact(step, "a claim", np.True_, np.False_)
     first = "w-page-lemma-a-step-1"
     assert [row["anchor"] for row in ledger.rows][::2] == [first, f"{first}-2"]
-    assert capsys.readouterr().out.count("exact: 1 of 1 instance. Wrong twin refused: 0 of 1") == 3
-    shown = Verdict({"kind": "proved", "how": "a < b", "twin": "c & d", "anchor": first})
-    assert f'<p class="witness" id="{first}"><b>proved</b>: a &lt; b.' in shown._repr_html_()
+    assert (
+        capsys.readouterr().out.count("exact: 1 of 1 instance. Wrong variant refused: 0 of 1") == 3
+    )
+    says = {"says": "a < b. Twin: b < a.", "how": "z3", "twin": "a = 1 & b = 2"}
+    shown = Verdict(says | {"kind": "proved", "step": "Order", "anchor": first})._repr_html_()
+    assert f'<details class="witness proved" id="{first}"><summary>' in shown
+    assert "<b>✓ proved</b> <i>Order</i>: a &lt; b</summary>" in shown
+    assert "Seen by</b> z3." in shown
+    assert "Wrong variant</b>: b &lt; a: refused, a = 1 &amp; b = 2." in shown
     assert ledger._repr_html_().count(f'<a href="#{first}') == 2
 
 

@@ -41,6 +41,62 @@ document.addEventListener("DOMContentLoaded", () => {
   }
 });
 
+/* How much of the evidence a reader sees: the text alone, the checks as lines that open, or all
+   code. The choice is kept for all pages, where the browser allows it. */
+(() => {
+  const KEY = "dueling-layer";
+  const LAYERS = { text: "Text", checks: "Checks", code: "Code" };
+  const kept = () => {
+    try {
+      return localStorage.getItem(KEY);
+    } catch {
+      return null;
+    }
+  };
+  const keep = (layer) => {
+    try {
+      localStorage.setItem(KEY, layer);
+    } catch {
+      /* then it holds for this page */
+    }
+  };
+  const root = document.documentElement;
+  root.dataset.layer = kept() in LAYERS ? kept() : "checks";
+
+  function show(layer) {
+    const was = root.dataset.layer;
+    root.dataset.layer = layer;
+    for (const button of document.querySelectorAll("div.layers button")) {
+      button.setAttribute("aria-pressed", String(button.value === layer));
+    }
+    if (layer === "code" || was === "code") {
+      for (const fold of document.querySelectorAll("details.fold")) fold.open = layer === "code";
+    }
+  }
+
+  document.addEventListener("DOMContentLoaded", () => {
+    const place = document.querySelector(".article-header-buttons");
+    if (!place || !document.querySelector("details.fold")) return;
+    const box = document.createElement("div");
+    box.className = "layers";
+    box.setAttribute("role", "group");
+    box.setAttribute("aria-label", "How much of the evidence is shown");
+    for (const [layer, label] of Object.entries(LAYERS)) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.value = layer;
+      button.textContent = label;
+      button.addEventListener("click", () => {
+        keep(layer);
+        show(layer);
+      });
+      box.append(button);
+    }
+    place.prepend(box);
+    show(root.dataset.layer);
+  });
+})();
+
 /* Shows what a reference points to (a statement, an equation, a citation, a figure's caption)
    when the reader hovers over it or reaches it with the keyboard. Escape closes it.
    edition/sphinx/previews.py writes one script for each page; it is loaded when first needed. */

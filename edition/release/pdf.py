@@ -120,6 +120,8 @@ def chapter(html: Path, part: str, page: str) -> Chapter:
     for line in article.find_all("p"):
         if line.get_text().startswith("Download:"):
             line.decompose()
+    for fold in article.select("details.fold"):
+        keep_verdicts(fold)
     for fold in article.find_all("details"):
         fold["open"] = ""
     for code in article.select("details.hide"):  # folded code has no title of its own
@@ -131,6 +133,14 @@ def chapter(html: Path, part: str, page: str) -> Chapter:
         relink(element, page)
     article["id"] = f"{page}.html"
     return Chapter(part, page, article)
+
+
+def keep_verdicts(fold: Tag) -> None:
+    """Leave of a fold of evidence the verdicts alone: print has no code that nobody can open."""
+    for line in fold.select("summary > span.witness"):
+        line.name = "p"
+        fold.insert_before(line.extract())
+    fold.decompose()
 
 
 def relink(element: Tag, page: str) -> None:

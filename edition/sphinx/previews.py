@@ -16,8 +16,8 @@ from bs4 import BeautifulSoup, SoupStrainer
 from bs4.element import Tag
 from sphinx.application import Sphinx
 
-TARGETS = "div.proof[id], div.math[id], div.citation[id], figure[id], p.witness[id]"
-AROUND = SoupStrainer(["div", "figure", "p"], id=True)  # the rest of a page is not even built
+TARGETS = "div.proof[id], div.math[id], div.citation[id], figure[id], span.witness[id]"
+AROUND = SoupStrainer(["div", "figure", "span"], id=True)  # the rest of a page is not even built
 DROPPED = ".headerlink, script, button, img, .figure-files"
 
 

@@ -1,0 +1,130 @@
+"""Text and evidence: what a cell is to the reader, and how a page is folded."""
+
+import ast
+
+import pytest
+from docutils import nodes
+from docutils.frontend import get_default_settings
+from docutils.utils import new_document
+
+from edition import layers
+from edition.sphinx import layers as sphinx_layers
+from edition.witness import Verdict
+
+ROW = {"kind": "proved", "step": "Order", "how": "z3", "twin": "a = 1", "anchor": "w-x-order"}
+VERDICT = Verdict(ROW | {"says": "$a < b$ and c. Twin: c."})._repr_html_()
+MACHINE = "class Mine:\n    def advance(self):\n        return 0"
+ROLES = {
+    ("runs = 3", ("parameters",), ""): layers.SET_UP,
+    ("import numpy as np\nx = 1", (), ""): layers.SET_UP,
+    ("import numpy as np\nnp.ones(3)", (), "array"): layers.SHOWS,
+    ("w.proved(a, b, c, d)", (), VERDICT): layers.CHECK,
+    ("w.show()", (), '<details class="ledger">'): layers.LEDGER,
+    ("print(inspect.getsource(f))", (), "def f(): pass"): layers.LISTING,
+    (MACHINE, (), ""): layers.TEACHES,
+    (MACHINE, ("evidence",), ""): layers.HELPS,
+    ("x = 1", ("teach",), ""): layers.TEACHES,
+    ("x = 1", (), ""): layers.HELPS,
+    ("x = 1\nsay('p', x=x)", (), ""): layers.SPEAKS,
+    ("with defaults:\n    assert x", (), ""): layers.SPEAKS,
+}
+
+
+@pytest.mark.parametrize("case", ROLES, ids=range(len(ROLES)))
+def test_roles(case):
+    source, tags, shown = case
+    assert layers.role(source, set(tags), shown) == ROLES[case]
+
+
+def test_pages_about_code_stand_open_but_for_what_only_asserts():
+    assert layers.role("import dueling\nx = 1", set(), "", "book/tour") == layers.TEACHES
+    assert layers.role("assert x", set(), "", "book/use/own") == layers.SPEAKS
+    assert layers.role("plot()", {"hide-input"}, "a.png", "book/tour") == layers.SHOWS
+
+
+@pytest.mark.parametrize(
+    ("source", "bare"),
+    [
+        ("import a\nassert a", True),
+        ("for x in y:\n    say('p', x=x)", True),
+        ("with defaults:\n    assert a\n    b = 1", False),
+        ("tables.write('t', columns)", True),
+        ("a = tables.read('t')", False),
+    ],
+)
+def test_bare_cells(source, bare):
+    assert layers.bare(ast.parse(source)) == bare
+
+
+# --- a page
+
+
+def cell(source, *outputs, tags=()):
+    """A cell as myst-nb leaves it."""
+    code = nodes.container("", nodes.literal_block(source, source), nb_element="cell_code_source")
+    shown = nodes.container("", *outputs, nb_element="cell_code_output")
+    classes = ["cell", *(f"tag_{tag}" for tag in tags)]
+    return nodes.container("", code, shown, nb_element="cell_code", classes=classes)
+
+
+def html(text):
+    return nodes.raw("", text, format="html")
+
+
+def page(*parts):
+    """The document of one section, its evidence folded."""
+    document = new_document("page", get_default_settings())
+    document.settings.env = type("Env", (), {"docname": "book/theory/x"})
+    document += nodes.section("", nodes.title("", "T"), *parts)
+    sphinx_layers.Layers(document).run()
+    return document[0]
+
+
+def folds(section):
+    return {fold["summary"]: fold.astext() for fold in section.findall(sphinx_layers.fold)}
+
+
+def test_a_check_is_a_line_that_opens_to_its_code_and_its_helpers():
+    section = page(
+        cell("runs = 3", tags=["parameters"]),
+        cell("import z3"),
+        cell("def helper(): pass"),
+        nodes.paragraph("", "Step 1."),
+        cell("w.proved(helper)", html(VERDICT)),
+        cell("assert helper"),
+    )
+    set_up, check = folds(section).items()
+    assert set_up == ("Set-up", "runs = 3\n\nimport z3")
+    line, inside = check
+    assert line.startswith('<span class="witness proved" id="w-x-order"><b>✓ proved</b>')
+    assert "details" not in line and r"\(a &lt; b\)" in line
+    order = [inside.index(text) for text in ("Seen by", "def helper", "w.proved", "assert")]
+    assert order == sorted(order)
+    assert "could have failed" in section[2].astext()
+
+
+def test_code_stands_below_its_figure_and_leftovers_are_kept():
+    section = page(cell("plot()", nodes.image("", uri="a.png")), cell("x = 1"))
+    assert folds(section) == {"Code of this figure": "plot()\n\nx = 1"}
+    assert "could have failed" not in section.astext()
+    assert list(folds(page(cell("x = 1")))) == ["Code"]
+
+
+def test_an_algorithm_is_shown_in_colours():
+    source = "print(inspect.getsource(f))"
+    section = page(cell(source, nodes.literal_block("", "def f():\n    pass\n")))
+    block = next(iter(section.findall(nodes.literal_block)))
+    assert block["language"] == "python" and block.astext() == "def f():\n    pass\n"
+    assert folds(section) == {"Code": source}
+
+
+def ours(text):
+    return nodes.admonition("", nodes.title("", "Ours"), nodes.paragraph("", text))
+
+
+def test_a_box_of_one_sentence_becomes_a_badge():
+    statement = nodes.container("", nodes.title("", "Proposition 1"), classes=["proof"])
+    longer = "This is not in the paper. It removes a factor that is not in the paper."
+    section = page(statement, ours("The proposition is not in the paper."), ours(longer))
+    assert section[1][0].astext() == "Proposition 1 ours"
+    assert len(section) == 3 and longer in section.astext()
