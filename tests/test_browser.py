@@ -5,6 +5,7 @@ the mathematics, no repeated id, no sideways scrolling, no serious barrier. Then
 search, the keyboard, previews, folds, pages opened from the file system.
 """
 
+import ast
 import json
 import re
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -13,6 +14,7 @@ from threading import Thread
 
 import pytest
 
+from edition import layers
 from edition.release import browser as chromium
 
 ROOT = Path(__file__).parents[1]
@@ -275,9 +277,69 @@ def test_a_reference_reached_by_the_keyboard_shows_its_target(tab):
     assert link.get_attribute("aria-describedby") == "preview"
 
 
+# --- text first, evidence one click away
+
+EXPERIMENTS = [page for page in PAGES if page.startswith("book/experiments/")]
+MOST = {page: 0.12 for page in THEORY} | {page: 0.15 for page in EXPERIMENTS}
+SHARE = """() => {
+  const height = e => e.getBoundingClientRect().height;
+  const article = document.querySelector('article');
+  const code = [...article.querySelectorAll('div.highlight, div.cell_output pre')]
+    .filter(e => !e.parentElement.closest('div.highlight') && e.checkVisibility());
+  return code.map(height).reduce((a, b) => a + b, 0) / height(article);
+}"""
+OPEN_CODE = """() => [...document.querySelectorAll('article div.cell_input')]
+  .filter(e => e.checkVisibility()).map(e => e.innerText)"""
+LINES = "[...document.querySelectorAll('span.witness')].filter(e => e.checkVisibility()).length"
+
+
+@pytest.mark.parametrize("page", MOST)
+def test_a_page_is_text_first(tab, page):
+    visit(tab, local(page))
+    assert tab.evaluate(SHARE) <= MOST[page]
+    assert [code for code in tab.evaluate(OPEN_CODE) if layers.bare(ast.parse(code))] == []
+
+
+def layer(tab, name):
+    tab.click(f"div.layers button[value={name}]")
+    assert tab.get_attribute(f"div.layers button[value={name}]", "aria-pressed") == "true"
+
+
+def test_the_switch_shows_text_checks_or_all_code_and_is_kept(tab, site):
+    visit(tab, site + THEORY[0])
+    inputs = tab.locator("article div.cell_input").count()
+    checks = tab.locator("article span.witness").count()
+    assert tab.evaluate(LINES) == checks > 10 and len(tab.evaluate(OPEN_CODE)) < inputs / 4
+    layer(tab, "text")
+    assert tab.evaluate(LINES) == 0
+    layer(tab, "code")
+    assert len(tab.evaluate(OPEN_CODE)) == inputs
+    visit(tab, site + THEORY[1])
+    assert len(tab.evaluate(OPEN_CODE)) == tab.locator("article div.cell_input").count()
+    layer(tab, "checks")
+    assert tab.evaluate(LINES) == tab.locator("article span.witness").count()
+
+
+def test_a_check_opens_to_its_code_and_its_wrong_variant(tab):
+    visit(tab, local(THEORY[0]))
+    check = tab.locator("details.check").first
+    assert not check.locator("div.cell_input").last.is_visible()
+    check.locator("summary").click()
+    assert check.locator("div.cell_input").last.is_visible()
+    assert "Wrong variant" in check.locator("div.how").inner_text()
+
+
+def test_a_link_to_a_check_shows_it_in_the_layer_of_text_too(tab, site):
+    visit(tab, site + THEORY[0])
+    layer(tab, "text")
+    anchor = tab.locator("span.witness").first.get_attribute("id")
+    tab.goto(f"{site}{THEORY[0]}#{anchor}")
+    assert tab.locator(f"#{anchor}").is_visible()
+
+
 def test_proofs_fold(tab, site):
     visit(tab, site + "book/theory/ucb.html")
-    folds = tab.locator("article details")
+    folds = tab.locator("article details.sd-dropdown")
     assert folds.count() > 0
     assert not folds.first.evaluate("fold => fold.open")
     folds.first.locator("summary").click()

@@ -191,7 +191,7 @@ def shown(output: nodes.Element) -> Iterator[str]:
     for node in output.findall():
         if isinstance(node, nodes.image):
             yield node["uri"]
-        elif isinstance(node, nodes.Text | nodes.raw) and node.astext().strip():
+        elif isinstance(node, nodes.Text) and node.strip():  # of HTML too
             yield node.astext()
 
 
