@@ -32,7 +32,7 @@ def source(name):
 def test_claims_are_named_once_and_say_where():
     assert len({claim["id"] for claim in ALL}) == len(ALL) >= 40
     assert all(claim["place"] and claim["says"].endswith((".", ".)")) for claim in ALL)
-    known = {"id", "place", "says", "note", "rule", "linear", *verdicts.ROLES}
+    known = {"id", "place", "says", "note", "rule", "linear", "by", "errata", *verdicts.ROLES}
     assert all(set(claim) <= known for claim in ALL)
     assert {claim["rule"] for claim in ALL if "rule" in claim} == set(verdicts.RULES)
     assert set(verdicts.PAGES) == set(verdicts.RULES)
@@ -112,6 +112,7 @@ ALL_HOLD, R1_FAILS = (-1.0, 1.0, 16, 16, 16), (3.0, 1.0, 5, 16, 0)
         ("R1", table_of_verdicts(), [ALL_HOLD, ALL_HOLD], REPRODUCED),
         ("R1", table_of_verdicts(), [ALL_HOLD, R1_FAILS], CHOICES),
         ("R1", table_of_verdicts(R1=15), [R1_FAILS, ALL_HOLD], CHOICES),
+        ("R1", table_of_verdicts(R1=15), [R1_FAILS, R1_FAILS, ALL_HOLD], NOT),
         ("R1", table_of_verdicts(R1=15), [R1_FAILS, R1_FAILS], NOT),
         ("R2", table_of_verdicts(R2=6), [ALL_HOLD], CHOICES),
         ("R3", table_of_verdicts(R3=9), [ALL_HOLD], REPRODUCED),
@@ -122,14 +123,28 @@ ALL_HOLD, R1_FAILS = (-1.0, 1.0, 16, 16, 16), (3.0, 1.0, 5, 16, 0)
     ],
 )
 def test_the_sentences_of_the_experiments(rule, figure, settings, verdict):
-    tables = {"figure-verdicts": figure, "choices-map": grid(*settings)}
-    found, said = verdicts.RULES[rule](tables.get)
+    found, said = verdicts.RULES[rule](mapped(figure, settings).get)
     assert found == verdict and "setting" in said
 
 
-def curves(multisbm):
+def mapped(figure, settings, fresh=None):
+    confirmed = grid(*(fresh or [max(settings, key=lambda row: row[4])]))
+    return {
+        "figure-verdicts": figure,
+        "choices-map": grid(*settings),
+        "choices-confirmed": confirmed,
+    }
+
+
+def test_what_fresh_seeds_do_not_confirm_is_not_reproduced():
+    tables = mapped(table_of_verdicts(), [ALL_HOLD, R1_FAILS], fresh=[R1_FAILS])
+    found, said = verdicts.together(tables.get)
+    assert found == NOT and "at 0 of these on fresh seeds" in said and "R1 in 5" in said
+
+
+def curves(multisbm, start=1.0):
     names = ("scenario", "algorithm", "t", "mean")
-    early = [("YJ", a, 1, 1.0) for a in ("MultiSBM", "IF")]
+    early = [("YJ", "MultiSBM", 1, start), ("YJ", "IF", 1, 1.0)]
     return columns(names, *early, ("YJ", "MultiSBM", 2, multisbm), ("YJ", "IF", 2, 10.0))
 
 
@@ -150,6 +165,16 @@ def two(sparring):
     )
 
 
+def tail(above, largest):
+    shape = columns(
+        ("algorithm", "largest", "median"), ("Sparring", largest, 1), ("MultiSBM", 1.2, 1)
+    )
+    return {
+        "tails-sparring": columns(("s", "above"), (250, 0.1), (500, above)),
+        "tails-shape": shape,
+    }
+
+
 def ties(worst):
     return columns(("algorithm", "regret per round"), ("Sparring", worst), ("MultiSBM", 0.2))
 
@@ -157,6 +182,8 @@ def ties(worst):
 @pytest.mark.parametrize(
     ("rule", "tables", "verdict"),
     [
+        ("tournaments", {"growth-curves": curves(15.0)}, REPRODUCED),
+        ("tournaments", {"growth-curves": curves(15.0, start=3.0)}, CHOICES),
         ("tournaments", {"growth-curves": curves(20.0)}, CHOICES),
         ("tournaments", {"growth-curves": curves(50.0)}, NOT),
         ("tournaments", {"growth-curves": curves(2.0)}, NOT),
@@ -168,8 +195,10 @@ def ties(worst):
         ("dominated", {"growth-share": shares(0.4, 0.3)}, NOT),
         ("conjecture", {"growth-predicted": {"Sparring; median": np.array([1.2])}}, OPEN),
         ("conjecture", {"growth-predicted": {"Sparring; median": np.array([2.2])}}, NOT),
-        ("stuck", {"tails-sparring": columns(("s", "above"), (250, 0.1), (500, 0.01))}, REPRODUCED),
-        ("stuck", {"tails-sparring": columns(("s", "above"), (250, 0.1), (500, 0.0))}, NOT),
+        ("stuck", tail(0.01, largest=9.0), REPRODUCED),
+        ("stuck", tail(0.001, largest=9.0), CHOICES),
+        ("stuck", tail(0.01, largest=1.5), NOT),
+        ("stuck", tail(0.0, largest=9.0), NOT),
         ("sides", {"beyond-two": two(0.001), "beyond-ties": ties(0.2)}, CHOICES),
         ("sides", {"beyond-two": two(0.001), "beyond-ties": ties(0.001)}, REPRODUCED),
         ("sides", {"beyond-two": two(0.2), "beyond-ties": ties(0.2)}, NOT),
@@ -190,10 +219,40 @@ def test_the_progressions_are_checked(monkeypatch):
 
 
 def test_a_judged_claim_names_its_evidence():
-    claim = {"id": "x", "place": "p", "says": "s", "proved": STEP, "under": STEP}
+    claim = {"id": "x", "place": "p", "says": "s", "proved": STEP, "under": STEP, "by": ["lem-x"]}
     found = verdicts.judge(claim, LEDGERS, {}, {}.get)
     assert found["verdict"] == CHOICES and found["pages"] == ["book/theory/ucb"]
     assert [row["step"] for row in found["witnesses"]] == ["Lemma, step 1"]
+    assert found["by"] == "proof" and found["theorems"] == ["lem-x"]
+    del claim["by"]
+    with pytest.raises(ValueError, match="claim x is judged by proof; `by` must name the statem"):
+        verdicts.judge(claim, LEDGERS, {}, {}.get)
+
+
+def test_a_claim_without_evidence_is_open_and_nobody_decided_it():
+    found = verdicts.judge({"id": "x", "place": "p", "says": "s"}, LEDGERS, {}, {}.get)
+    assert found["verdict"] == OPEN and found["by"] == ""
+
+
+def test_what_is_false_has_the_worst_grade_of_its_errata():
+    errata = [
+        {"id": "E1", "verdict": "false", "grade": "constant"},
+        {"id": "E2", "verdict": "false", "grade": "slip"},
+        {"id": "E3", "verdict": "gap"},
+    ]
+    claim = {"id": "x", "verdict": FALSE, "errata": ["E2", "E1"]}
+    assert verdicts.grade(claim, errata) == "constant"
+    assert verdicts.grade(claim | {"verdict": NOT}, errata) == ""
+    with pytest.raises(ValueError, match="claim x is false; E3 is no false erratum"):
+        verdicts.grade(claim | {"errata": ["E1", "E3"]}, errata)
+
+
+def test_every_false_erratum_is_a_false_claim():
+    named = {e for c in ALL if "refuted" in c or "linear" in c for e in c.get("errata", [])}
+    errata = yaml.safe_load((ROOT / "book" / "back" / "errata.yml").read_text())
+    false = {e["id"] for e in errata if e["verdict"] == "false"}
+    assert named == false
+    assert all(("grade" in e) == (e["verdict"] == "false") for e in errata)
 
 
 def test_a_claim_with_a_rule_is_judged_by_its_results():
@@ -207,8 +266,10 @@ def test_a_claim_with_a_rule_is_judged_by_its_results():
 
 def test_a_verdict_of_the_linear_page_is_taken_over():
     linear = {"y": {"verdict": FALSE, "evidence": "e"}}
-    claim = {"id": "x", "place": "p", "says": "s", "linear": "y"}
+    claim = {"id": "x", "place": "p", "says": "s", "linear": "y", "errata": ["E1"]}
     assert verdicts.judge(claim, LEDGERS, linear, {}.get)["verdict"] == FALSE
+    with pytest.raises(ValueError, match="claim x is false; it must name its errata"):
+        verdicts.judge(claim | {"errata": []}, LEDGERS, linear, {}.get)
     with pytest.raises(ValueError, match="claim x: reproduced by witnesses, false as stated"):
         verdicts.judge(claim | {"proved": STEP}, LEDGERS, linear, {}.get)
     with pytest.raises(ValueError, match="'perhaps' is not a verdict"):
