@@ -38,3 +38,11 @@ def test_each_public_name_has_an_example():
     shown = {test.name.rpartition(".")[2] for module in MODULES for test in examples(module)}
     data = {"ALGORITHMS"}  # a dict, shown by algorithm
     assert set(dueling.__all__) - shown == data
+
+
+def test_the_readme_is_true():
+    test = doctest.DocTestParser().get_doctest(
+        (ROOT / "README.md").read_text(), {}, "README", None, 0
+    )
+    assert len(test.examples) >= 4
+    assert doctest.DocTestRunner().run(test).failed == 0
