@@ -1,0 +1,1 @@
+"""The package's algorithms in WebAssembly, for the pages that one can play."""
