@@ -16,6 +16,7 @@ from scipy.linalg import sqrtm
 from dueling import Single, Sparring, simulate
 from dueling.engine import compiled
 from dueling.structured import (
+    OFUL,
     Ball,
     Box,
     ConfidenceBall1,
@@ -34,7 +35,9 @@ from dueling.structured.radius import (
     delta_of_epoch,
     doubler_bound,
     epoch_bound,
+    last_radius,
     regret_bound,
+    self_normalised,
     squared_radius,
 )
 
@@ -52,6 +55,7 @@ SETS = {
 }
 HALVES = [[-1, 0], [0, -1], [1, 2], [2, 1]], [0, 0, 2, 2]
 BOTH = (ConfidenceBall1, ConfidenceBall2)
+OWN = "self-normalised"
 
 
 def rng(seed=0):
@@ -179,6 +183,8 @@ def test_inequalities_are_the_polytope_of_their_vertices():
         (lambda: ConfidenceBall1(Ball(2), rng(), scale=0), "scale"),
         (lambda: ConfidenceBall1(Ball(2), rng(), delta=1.5), "delta"),
         (lambda: ConfidenceBall1(Ball(2), rng(), root="cubic"), "root"),
+        (lambda: ConfidenceBall2(Ball(2), rng(), radius="small"), "radius is 'small'"),
+        (lambda: OFUL(Inequalities([[1.0], [-1.0]], [1, 1]), rng()), "ConfidenceBall1"),
         (lambda: ConfidenceBall2(Inequalities([[1.0], [-1.0]], [1, 1]), rng()), "ConfidenceBall1"),
         (lambda: LinearDoubler(ConfidenceBall1, memory="none"), "memory"),
     ],
@@ -237,6 +243,68 @@ def test_the_brute_force_refuses_a_wrong_radius():
 
     play_machine(ConfidenceBall2(X, rng(), scale=1e-3), game_on(X), 300, see=see)
     assert sum(wrong) > 20
+
+
+def slow_self_normalised(S, X, history):
+    """The squared radius of OFUL from the whole history: the determinant in spanner coordinates."""
+    G = np.linalg.pinv(X.spanner())
+    z = [G.T @ arm for arm, _ in history]
+    A = np.eye(S.n) + sum((np.outer(v, v) for v in z), np.zeros((S.n, S.n)))
+    return (sqrt(np.linalg.slogdet(A)[1] + 2 * log(1 / S.delta)) / 2 + sqrt(S.n)) ** 2
+
+
+@pytest.mark.parametrize("name", ["points", "polytope", "box", "simplex", "ball", "ellipsoid"])
+@pytest.mark.parametrize("delta", [None, 1e-6])
+def test_oful_is_the_brute_force_with_the_radius_of_the_determinant(name, delta):
+    X, least = SETS[name], []
+    candidates = members(X, 4000) if isinstance(X, Ellipsoid) else X.vertices()
+
+    def see(S, x, history):
+        squared = slow_self_normalised(S, X, history)
+        assert S.squared_radius() == pytest.approx(squared, rel=1e-9)
+        _, mean, _, inverse = slow_state(S, X, history)
+        values = optimism(candidates, mean, sqrt(squared), inverse)
+        own = optimism(x[None, :], mean, sqrt(squared), inverse)[0]
+        assert own >= values.max() - 1e-9 * (1 + abs(values.max()))
+        half = optimism(candidates, mean, sqrt(squared) / 2, inverse)
+        least.append(optimism(x[None, :], mean, sqrt(squared) / 2, inverse)[0] < half.max() - 1e-9)
+
+    play_machine(OFUL(X, rng(), delta=delta), game_on(X), 150, see=see)
+    assert any(least)  # with half the radius the machine would have played another arm
+
+
+def test_the_determinant_is_also_that_of_the_symmetric_root():
+    X = SETS["ellipsoid"]
+    S = ConfidenceBall1(X, rng(), root="symmetric", radius="self-normalised")
+    history = []
+    play_machine(S, game_on(X), 40, see=lambda S, x, past: history.append(list(past)))
+    assert len(history[-1]) == 39
+    full = [*history[-1], (np.append(S.arm, 1.0), 0.0)]
+    assert S.squared_radius() == pytest.approx(slow_self_normalised(S, X, full), rel=1e-9)
+
+
+@pytest.mark.parametrize("n", [2, 3, 9])
+def test_the_bound_on_the_radius_of_oful_holds_for_every_spanner_the_package_makes(n):
+    """ln det A_T <= n ln(r^2 T) for arms in the cube of side r, and nearly so at its corners."""
+    corners, T = np.array(np.meshgrid(*[[-1.0, 1.0]] * n)).reshape(n, -1).T, 64
+    A = np.eye(n) + sum(np.outer(v, v) for v in corners[rng(n).integers(len(corners), size=T - 1)])
+    truth, most = self_normalised(n, 0.01, np.linalg.slogdet(A)[1]), last_radius(n, 0.01, T, OWN)
+    assert 0.9 * most < truth <= most
+    assert last_radius(n, 0.01, T) == squared_radius(n, 0.01, T)
+
+
+def test_the_bounds_of_oful_by_hand():
+    b = (sqrt(3 * log(1.001**2 * 1024) + 20 * log(2)) / 2 + sqrt(3)) ** 2
+    assert regret_bound(2, 3, 1024, 2**-10, radius=OWN) == pytest.approx(
+        sqrt(8 * 3 * 1024 * b * log(1025))
+    )
+    assert regret_bound(1, 3, 1024, 2**-10, 0.1, OWN) == pytest.approx(720 * b * log(1025))
+    speaks = {
+        n: next(i for i in range(60) if epoch_bound(2, n, i, radius=OWN) < 2**i / 2)
+        for n in (3, 5, 9)
+    }
+    assert speaks == {3: 15, 5: 17, 9: 19}
+    assert doubler_bound(2, 3, 2**30, radius=OWN) < doubler_bound(2, 3, 2**30) / 5
 
 
 @pytest.mark.parametrize("name", ["ball", "ball elsewhere", "ellipsoid"])
@@ -372,6 +440,9 @@ def test_every_epoch_has_its_own_failure_probability():
     assert seen == [delta_of_epoch(i, 3) for i in range(1, 7)]
     assert seen[-1] == 2.0**-6
     assert all(squared_radius(n, delta_of_epoch(1, n), 1) > n - 1e-9 for n in range(2, 40))
+    own = OFUL(Ball(30), rng())
+    own.reset()
+    assert own.delta == 0.5 > delta_of_epoch(1, 31)
     fixed = ConfidenceBall1(Ball(2), rng(), delta=0.01)
     fixed.reset()
     fixed.reset()
@@ -392,6 +463,9 @@ def test_every_epoch_has_its_own_failure_probability():
         ("ellipsoid", "linear", LinearDoubler(ConfidenceBall1, scale=1e-4, root="symmetric")),
         ("box", "linear", LinearDoubler(ConfidenceBall1, "counts", scale=1e-4)),
         ("simplex", "linear", LinearDoubler(ConfidenceBall2, scale=1e-4)),
+        ("ball", "linear", LinearDoubler(OFUL)),
+        ("points", "logit", LinearDoubler(OFUL, "counts")),
+        ("box", "linear", LinearDoubler(ConfidenceBall1, root="symmetric", radius=OWN)),
     ],
 )
 def test_compiled_and_plain_runs_give_the_same_bits(name, link, algorithm):

@@ -1,16 +1,16 @@
-"""ConfidenceBall_1 and ConfidenceBall_2 of Dani, Hayes and Kakade (COLT 2008), as machines.
+"""ConfidenceBall_1 and ConfidenceBall_2 of Dani, Hayes and Kakade (COLT 2008), and OFUL.
 
 They are built as ``machine(X, rng, **parameters)`` over a set of arms X and run, compiled or not,
 inside the very texts of Doubler and Sparring that serve finite sets.
 """
 
-from math import inf, sqrt
+from math import inf, log, sqrt
 
 import numpy as np
 
 from ..engine import checks
 from .algebra import combine, dot, eigen, put, put_rows, secular, times
-from .radius import delta_of_epoch, squared_radius
+from .radius import RADII, delta_of_epoch, self_normalised, squared_radius
 from .sets import Ellipsoid
 
 REFRESH = 16  # the factor of A^-1 is corrected every REFRESH * n rounds
@@ -23,7 +23,8 @@ class ConfidenceBall:
         \hat\theta_t=A_t^{-1}\sum_{s<t}u_sx'_s
 
     with a barycentric spanner b, and the :func:`squared_radius` :math:`\beta_t` times ``scale``
-    (1 is what Dani, Hayes and Kakade publish). Kept is a factor R, n x (d+1), with
+    (1 is what Dani, Hayes and Kakade publish), or with ``radius="self-normalised"`` the much
+    smaller one of :func:`self_normalised`. Kept is a factor R, n x (d+1), with
     :math:`R^\top R=A_t^{-1}`; an arm changes it by rank one,
     :math:`R\leftarrow(I-\gamma gg^\top)R`, :math:`g=Rx'`, :math:`\gamma=1/(s+s^2)`,
     :math:`s=\sqrt{1+|g|^2}`, and every 16 n rounds one Newton step
@@ -34,14 +35,15 @@ class ConfidenceBall:
     inside Sparring, wants ``delta=1/T``.
     """
 
-    def __init__(self, X, rng, scale=1.0, delta=None):
+    def __init__(self, X, rng, scale=1.0, delta=None, radius="Freedman"):
         self.X, self.d = X, X.d
         B = X.spanner()
         self.n, self.N = B.shape
         self.scale = checks.real("scale", scale, "a number > 0", lambda s: s > 0)
-        self.per_epoch, self.epoch, self.t = delta is None, 0, 1
-        self.least = delta_of_epoch(0, self.n)
-        self.delta = delta_of_epoch(1, self.n)
+        self.normalised = checks.one_of("radius", radius, RADII) == "self-normalised"
+        self.per_epoch, self.epoch, self.t, self.log_det = delta is None, 0, 1, 0.0
+        self.least = delta_of_epoch(0, self.n, radius)
+        self.delta = delta_of_epoch(1, self.n, radius)
         if delta is not None:
             self.delta = checks.real("delta", delta, "in (0, 1)", lambda p: 0 < p < 1)
         self.A1, self.R1 = B.T @ B, np.array(np.linalg.pinv(B).T, order="C")  # before any reward
@@ -56,13 +58,15 @@ class ConfidenceBall:
         put_rows(self.R1, self.R)
         for j in range(self.N):
             self.total[j] = 0.0
-        self.t = 1
+        self.t, self.log_det = 1, 0.0
         self.epoch += 1
         if self.per_epoch:
             self.delta = min(0.5**self.epoch, self.least)
 
     def squared_radius(self):
-        """beta_t times the scale."""
+        """beta_t times the scale, or b_t times it."""
+        if self.normalised:
+            return self.scale * self_normalised(self.n, self.delta, self.log_det)
         return self.scale * squared_radius(self.n, self.delta, self.t)
 
     def estimate(self):
@@ -93,6 +97,7 @@ class ConfidenceBall:
         times(R, self.c, g)
         combine(g, R, h)
         s = sqrt(1 + dot(g, g))
+        self.log_det += 2 * log(s)
         for i in range(self.n):
             step = g[i] / (s + s * s)
             for j in range(self.N):
@@ -144,8 +149,8 @@ class ConfidenceBall1(ConfidenceBall):
         symmetric = checks.one_of("root", root, ("updated", "symmetric")) == "symmetric"
         return object.__new__(SymmetricRoot if symmetric else cls)
 
-    def __init__(self, X, rng, scale=1.0, delta=None, root="updated"):
-        super().__init__(X, rng, scale, delta)
+    def __init__(self, X, rng, scale=1.0, delta=None, root="updated", radius="Freedman"):
+        super().__init__(X, rng, scale, delta, radius)
 
     def advance(self):
         """The arm of the best vertex; ties go to the first."""
@@ -176,8 +181,8 @@ class ConfidenceBall1(ConfidenceBall):
 class SymmetricRoot(ConfidenceBall1):
     """ConfidenceBall_1 with the symmetric root of A_t in the coordinates of the spanner."""
 
-    def __init__(self, X, rng, scale=1.0, delta=None, root="symmetric"):
-        super().__init__(X, rng, scale, delta)
+    def __init__(self, X, rng, scale=1.0, delta=None, root="symmetric", radius="Freedman"):
+        super().__init__(X, rng, scale, delta, root, radius)
         self.V = np.zeros((self.n, self.n))
 
     def update(self):
@@ -188,7 +193,9 @@ class SymmetricRoot(ConfidenceBall1):
             for k in range(n):
                 V[i, k] = 1.0 if i == k else 0.0
         eigen(D, V)
+        self.log_det = 0.0
         for m in range(n):
+            self.log_det += log(D[m, m])
             combine(V[m], self.R1, self.RM[m])
         for i in range(n):
             for m in range(n):
@@ -225,8 +232,8 @@ class ConfidenceBall2(ConfidenceBall):
 class OnVertices(ConfidenceBall2):
     """ConfidenceBall_2 over finitely many arms or the vertices of a polytope, one by one."""
 
-    def __init__(self, X, rng, scale=1.0, delta=None):
-        super().__init__(X, rng, scale, delta)
+    def __init__(self, X, rng, scale=1.0, delta=None, radius="Freedman"):
+        super().__init__(X, rng, scale, delta, radius)
         self.corners = np.array(X.vertices(), order="C")
 
     def advance(self):
@@ -254,8 +261,8 @@ class OnEllipsoid(ConfidenceBall2):
     steps (:meth:`climb`).
     """
 
-    def __init__(self, X, rng, scale=1.0, delta=None):
-        super().__init__(X, rng, scale, delta)
+    def __init__(self, X, rng, scale=1.0, delta=None, radius="Freedman"):
+        super().__init__(X, rng, scale, delta, radius)
         M = np.vstack([np.column_stack([X.shape, X.centre]), np.append(np.zeros(X.d), 1.0)])
         self.axes, self.last = np.array(M.T[:-1], order="C"), M[:, -1].copy()
         self.J = np.array(M @ np.diag(np.append(np.ones(X.d), -1.0)) @ M.T, order="C")
@@ -318,3 +325,14 @@ class OnEllipsoid(ConfidenceBall2):
             self.h[j] = self.mean[j] + width * self.h[j]
         times(self.axes, self.h, self.v)
         return dot(self.last, self.h) + sqrt(dot(self.v, self.v))
+
+
+def OFUL(X, rng, scale=1.0, delta=None):
+    """OFUL of Abbasi-Yadkori, Pál and Szepesvári: ConfidenceBall_2 with the smaller radius.
+
+    >>> from dueling.structured import Ball, LinearDoubler, LinearUtilities
+    >>> game = LinearUtilities(Ball(2), [0.3, 0.2], 0.5, name="disc")
+    >>> simulate(game, LinearDoubler(OFUL), T=99, runs=5, compiled=False)
+    Doubler(OFUL, memory=average) on disc: 5 runs, T = 99, regret 27 ± 0.66, ...
+    """
+    return ConfidenceBall2(X, rng, scale=scale, delta=delta, radius="self-normalised")
