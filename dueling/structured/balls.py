@@ -11,7 +11,7 @@ import numpy as np
 from ..engine import checks
 from .algebra import combine, dot, eigen, put, put_rows, secular, times
 from .radius import RADII, delta_of_epoch, self_normalised, squared_radius
-from .sets import Ellipsoid
+from .sets import Arms, Ellipsoid
 
 REFRESH = 16  # the factor of A^-1 is corrected every REFRESH * n rounds
 
@@ -327,7 +327,9 @@ class OnEllipsoid(ConfidenceBall2):
         return dot(self.last, self.h) + sqrt(dot(self.v, self.v))
 
 
-def OFUL(X, rng, scale=1.0, delta=None):
+def OFUL(
+    X: Arms, rng: np.random.Generator | None, scale: float = 1.0, delta: float | None = None
+) -> ConfidenceBall2:
     """OFUL of Abbasi-Yadkori, Pál and Szepesvári: ConfidenceBall_2 with the smaller radius.
 
     >>> from dueling.structured import Ball, LinearDoubler, LinearUtilities
