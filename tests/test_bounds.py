@@ -340,7 +340,26 @@ def test_order_of_the_leading_constants():
         lower, ours = bounds.lower_leading(mu), bounds.multisbm_leading(mu, 1)
         assert lower < ours / 4
     kl = 0.2 * math.log(0.2 / 0.8) + 0.8 * math.log(0.8 / 0.2)
-    assert bounds.lower_leading([0.8, 0.2]) == pytest.approx(0.3 / kl)
+    assert bounds.lower_leading([0.8, 0.2], "a") == pytest.approx(0.3 / kl)
+    assert bounds.lower_leading([0.8, 0.2], "b") == pytest.approx(0.6 / kl)
+
+
+def told(y, z, best):
+    """What one duel of y against z tells about whether y is as good as the best."""
+    p, q = (1 + y - z) / 2, (1 + best - z) / 2
+    return sum(a * math.log(a / b) for a, b in ((p, q), (1 - p, 1 - q)) if a)
+
+
+@pytest.mark.parametrize("mu", [GOOD1, GOOD2, ARITH, [0.9, 0.3], [0.6, 0.6, 0.0], [0.5, 0.4, 0.1]])
+def test_line_c_arm_by_arm(mu):
+    best = max(mu)
+    terms = [
+        (best - y) / 2 / max(told(y, z, best) for j, z in enumerate(mu) if j != i)
+        for i, y in enumerate(mu)
+        if y < best
+    ]
+    a, b, c = (bounds.lower_leading(mu, line) for line in "abc")
+    assert c == pytest.approx(sum(terms)) and b == 2 * a <= c
 
 
 # Preference tables and Theorem D.1
