@@ -9,7 +9,7 @@ from . import links
 from .engine import checks, votes
 from .engine.protocol import Scenario
 from .game import Bandit, Game
-from .theory.preferences import condorcet, fair
+from .theory.preferences import borda, condorcet, copeland, fair
 
 MOST_ARMS = 1000
 """Of a dueling game: each of its runs keeps some K x K tables."""
@@ -21,8 +21,9 @@ class Preferences(Scenario):
     The best arm is the Condorcet winner, and regret is the one of Section 7 (YJ):
     (eps[x*, x] + eps[x*, y]) / 2 with eps[x*, x] = P[x, x*] - 1/2. A table with a position bias,
     P + P^T != 1, must be asked for with ``biased=True``. A table without a Condorcet winner has no
-    regret, but ``regret="none"`` counts its plays. Without a name, the table's digest is the name.
-    ``names`` are those of the arms.
+    such regret. ``copeland`` and ``borda`` are the best score less the mean score of x and y, and
+    every table has them; ``none`` counts the plays alone. Without a name, the table's digest is the
+    name. ``names`` are those of the arms.
 
     **Mind the orientation.** Most papers and packages write W[i, j], the chance that i beats j:
     the transpose. Handed over as P, it makes the worst arm the best; :meth:`wins` takes it.
@@ -31,7 +32,7 @@ class Preferences(Scenario):
     Preferences(drinks: 2 arms, best tea)
     """
 
-    regrets = ("preference",)
+    regrets = ("preference", "copeland", "borda")
 
     names: tuple[str, ...] | None = None
 
@@ -73,7 +74,7 @@ class Preferences(Scenario):
         if star is None:
             raise ValueError(
                 f"{self.name} has no Condorcet winner: preference regret needs one; "
-                "regret='none' counts the plays alone."
+                "'copeland' and 'borda' do not, and regret='none' counts the plays alone."
             )
         return star
 
@@ -89,6 +90,12 @@ class Preferences(Scenario):
     def _preference(self) -> np.ndarray:
         D = fair(self.P)[:, self.best] - 0.5
         return (D[:, None] + D[None, :]) / 2
+
+    def _copeland(self) -> np.ndarray:
+        return _lost(copeland(self.P))
+
+    def _borda(self) -> np.ndarray:
+        return _lost(borda(self.P))
 
     def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True) -> Game:
         """A game of T rounds on the run's generator, in an order of the arms drawn from it."""
@@ -121,7 +128,7 @@ class Utilities(Preferences):
 
     * ``average``: :math:`\mu(x^*) - (\mu(x) + \mu(y))/2` (Section 2, the default);
     * ``choice``: :math:`\mu(x^*) - E[u\,\phi(u, v) + v\,\phi(v, u)]` (Section 2);
-    * ``preference``: as in Section 7.
+    * ``preference``: as in Section 7; ``copeland`` and ``borda`` as in any table.
 
     Without a name, the link and a digest of the numbers are the name.
 
@@ -129,7 +136,7 @@ class Utilities(Preferences):
     Utilities(noisy: 2 arms, best 0)
     """
 
-    regrets = ("average", "choice", "preference")
+    regrets = ("average", "choice", "preference", "copeland", "borda")
 
     def __init__(self, mu, link: Callable = links.linear, law=links.deterministic, name=None):
         self.mu = checks.utilities("mu", mu)
@@ -235,6 +242,11 @@ def _own(plays: np.ndarray, order: np.ndarray) -> np.ndarray:
     own = np.empty_like(plays)
     own[:, order[:, None], order] = plays
     return own
+
+
+def _lost(score: np.ndarray) -> np.ndarray:
+    """The best score less the mean score of x and y, for each duel (x, y)."""
+    return score.max() - (score[:, None] + score[None, :]) / 2
 
 
 def _few(name: str, arms: np.ndarray) -> int:

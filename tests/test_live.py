@@ -59,7 +59,7 @@ def test_live_makes_the_decisions_of_play_on_the_same_coins(algorithm, K, T, see
         duel = live.ask()
         assert live._turns.duel[:2] == (x, y)
         live.tell(duel, name_of(live, duel, x, y, b))
-    assert not live.on() and live.known().rounds == T
+    assert not live.on() and not live.ready() and live.known().rounds == T
     assert "last round" in bad(live.ask)
 
 
@@ -90,7 +90,7 @@ def judged(live, seed, steps, silent=0.1):
                 live.drop(duel)
             else:
                 live.tell(duel, (duel.first, duel.second, None)[rng.integers(3)])
-        elif live.on() and len(live._out[live._turns.duel[:2]]) < live.most:
+        elif live.ready():
             live.ask()
 
 
@@ -211,9 +211,9 @@ def test_a_silent_judge_holds_up_the_pair_until_dropped():
     silent, other = live.ask(), live.ask()
     assert (silent.number, other.number) == (0, 1) and set(silent[1:]) == set(other[1:])
     live.tell(other, other.first)
-    assert live.known().rounds == 0 and "most is 2" in bad(live.ask)
+    assert live.rounds == 0 and not live.ready() and "most is 2" in bad(live.ask)
     live.drop(silent)
-    assert live.known().rounds == 1 and live.open == []
+    assert live.rounds == 1 and live.ready() and live.open == []
     assert "not open" in bad(live.tell, silent, None)
 
 

@@ -354,3 +354,26 @@ def test_a_link_is_asked_for_whole_rows():
     game = Utilities(np.linspace(0, 1, K), link)
     game.table("choice")
     assert len(asked) < 4 * K
+
+
+# Without a Condorcet winner
+
+
+def test_copeland_and_borda_regret_are_the_best_score_less_the_mean_of_two():
+    W = np.array([[0, 0.6, 0.1, 0.9], [0.4, 0, 0.7, 0.9], [0.9, 0.3, 0, 0.5], [0.1, 0.1, 0.5, 0]])
+    game = Preferences.wins(W, name="cycle")
+    copeland, borda = np.array([2, 2, 1.5, 0.5]) / 3, W.sum(axis=1) / 3
+    for regret, score in (("copeland", copeland), ("borda", borda)):
+        want = [[score.max() - (a + b) / 2 for b in score] for a in score]
+        assert np.allclose(game.table(regret), want)
+        assert game.table(regret).min() == pytest.approx(0)
+    result = plain(game, Uniform(), T=50, regret="copeland")
+    cost = (result.plays.sum(axis=1) * game.table("copeland")).sum(axis=(1, 2))
+    assert np.allclose(result.regret[:, -1], cost)
+
+
+def test_a_position_bias_leaves_both_scores():
+    P = Preferences.wins([[0, 0.7, 0.6], [0.3, 0, 0.2], [0.4, 0.8, 0]]).P
+    biased = Preferences(0.8 * P + 0.2, biased=True)
+    assert np.allclose(biased.table("copeland"), Preferences(P).table("copeland"))
+    assert np.allclose(biased.table("borda"), 0.8 * Preferences(P).table("borda"))

@@ -62,8 +62,8 @@ def simulate(
         runs: how many independent games.
         seed: the root seed.
         checkpoints: increasing rounds; default 1, 2, 4, ... and T.
-        regret: ``average``, ``choice`` or ``preference``; default the scenario's first. ``none``
-            counts the plays of a dueling game alone.
+        regret: ``average``, ``choice``, ``preference``, ``copeland`` or ``borda``; default the
+            scenario's first. ``none`` counts the plays of a dueling game alone.
         realised: also draw the realised regret (see :meth:`Utilities.realised`).
         permute: give each run its own random order of the arms.
         common: use common random numbers across algorithms.

@@ -135,6 +135,15 @@ class Live:
         """Whether the text asks for another duel."""
         return self._turns.duel is not None
 
+    def ready(self) -> bool:
+        """Whether ``ask`` has a duel to give: a round is left, and not too many are out."""
+        return self.on() and len(self._out[self._turns.duel[:2]]) < self.most
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds the text has played."""
+        return self._turns.t
+
     @property
     def open(self) -> list[Duel]:
         """The duels that are out, without a vote."""
@@ -146,7 +155,7 @@ class Live:
             if not self.on():
                 raise ValueError(f"ask comes after the last round; T is {self.T}.")
             x, y, _ = self._turns.duel
-            if len(self._out[x, y]) >= self.most:
+            if not self.ready():
                 rule = f"most is {self.most}; tell or drop one of {self.open}"
                 raise ValueError(f"ask comes too early, {rule}.")
             swapped = bool(self._orders.integers(2))
@@ -220,10 +229,14 @@ class Live:
         with self._lock:
             return self._known(delta)
 
+    def evidence(self) -> np.ndarray:
+        """The logarithm of the evidence that i beats j, at [i, j]; infinite on the diagonal."""
+        W = self._wins
+        return log_evidence(W, W + W.T) + np.diag(np.full(len(W), np.inf))
+
     def _known(self, delta: float) -> Known:
         K, W, chosen = len(self.arms), self._wins, self._chosen
-        proof = log_evidence(W, W + W.T) + np.diag(np.full(K, np.inf))
-        least = proof.min(axis=1)
+        least = self.evidence().min(axis=1)
         leader = int(np.lexsort((W.sum(axis=1), least))[-1])
         low, high = _intervals(W, delta / (K * (K - 1) / 2))
         duels = W + W.T
@@ -231,7 +244,7 @@ class Live:
         cost = self._shown.sum(axis=0) + self._shown.sum(axis=1)
         first, second = chosen["first"], chosen["second"]
         return Known(
-            rounds=self._turns.t,
+            rounds=self.rounds,
             votes=chosen.total(),
             ties=chosen["tie"],
             leader=self.arms[leader],

@@ -44,6 +44,26 @@ def condorcet(P: ArrayLike) -> int | None:
     return int(unbeaten[np.argmax(even[:, unbeaten].sum(axis=0))])
 
 
+def copeland(P: ArrayLike) -> np.ndarray:
+    """The Copeland score of each arm: the share of the other arms that it beats, a draw half.
+
+    >>> copeland([[0.5, 0.2], [0.8, 0.5]]).tolist()
+    [1.0, 0.0]
+    """
+    D = fair(P).T - 0.5
+    beats = np.where(D > NOISE, 1.0, np.where(D < -NOISE, 0.0, 0.5))
+    return (beats.sum(axis=1) - 0.5) / (len(P) - 1)
+
+
+def borda(P: ArrayLike) -> np.ndarray:
+    """The Borda score of each arm: the chance that it beats another arm chosen at random.
+
+    >>> borda([[0.5, 0.25], [0.75, 0.5]]).tolist()
+    [0.75, 0.25]
+    """
+    return (fair(P).sum(axis=0) - 0.5) / (len(P) - 1)
+
+
 def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
     r"""G[x, y], the gap of arm y inside machine :math:`S_x`: Pr[x* beats x] - Pr[y beats x].
 
