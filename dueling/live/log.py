@@ -15,7 +15,7 @@ def head(algorithm: Algorithm, **settings) -> dict:
     return json.loads(json.dumps(FORMAT | named | settings, default=str))
 
 
-def line(entry) -> str:
+def line(entry: dict | tuple | list) -> str:
     """An entry as a line."""
     return json.dumps(entry, ensure_ascii=False) + "\n"
 
@@ -27,7 +27,7 @@ def write(path: str | os.PathLike, entries: list) -> None:
     os.replace(half, path)
 
 
-def append(path: str | os.PathLike | None, entry) -> None:
+def append(path: str | os.PathLike | None, entry: tuple | list) -> None:
     """Put one line at the end of the file, if there is one, before anything else happens."""
     if path is not None:
         with open(path, "a", encoding="utf-8") as file:
