@@ -1,0 +1,137 @@
+/* Be the bandit: twenty duels between covered cards, then the cards turn. The four reductions play
+   the same game on the same random numbers, as `simulate(..., T=20, runs=1, seed=...)` does. */
+"use strict";
+(() => {
+  const { LETTERS, make, mount, python, speaker } = window.Board;
+  const { PCG64, crc32, play, regret, utilities } = window.Dueling;
+  const ROUNDS = 20;
+  const MU = [0.8, 0.7, 0.575, 0.45, 0.325, 0.2];
+  const REDUCTIONS = ["Sparring", "MultiSBM", "Doubler", "Champion"];
+
+  class Round {
+    constructor(box, seed) {
+      this.box = box;
+      this.seed = seed;
+      this.scenario = utilities(MU, "linear", "arith/linear");
+      this.rng = new PCG64(seed, [crc32(this.scenario.name), 0]);
+      this.order = this.rng.permutation(MU.length);
+      this.wins = MU.map(() => MU.map(() => 0)); // wins[x][y]: how often x was preferred to y
+      this.lost = 0;
+      this.t = 0;
+      this.first = null;
+      this.draw();
+    }
+
+    draw() {
+      const { line, say } = speaker();
+      this.say = say;
+      this.cards = MU.map((_, x) =>
+        make(
+          "button",
+          { type: "button", class: "play-card", "aria-pressed": "false", onclick: () => this.pick(x) },
+          make("b", {}, LETTERS[x]),
+          make("span", { class: "play-tally" }, "no duel yet"),
+        ),
+      );
+      this.after = make("div");
+      const again = make("button", { type: "button", class: "play-button", onclick: () => this.renew() }, "New cards");
+      this.box.replaceChildren(
+        make("div", { class: "play-cards", role: "group", "aria-label": "Six covered cards" }, ...this.cards),
+        line,
+        this.after,
+        again,
+      );
+      this.box.dataset.seed = this.seed;
+      say(`Game ${this.seed}. Each card hides a utility. Pick two cards; you are told which one is preferred.`);
+    }
+
+    renew() {
+      new Round(this.box, this.seed + 1);
+      this.box.querySelector("button").focus();
+    }
+
+    pick(x) {
+      if (this.t === ROUNDS) return;
+      if (this.first === null) {
+        this.first = x;
+        this.cards[x].setAttribute("aria-pressed", "true");
+        this.say(`Round ${this.t + 1} of ${ROUNDS}. ${LETTERS[x]} against which? The same card again costs its own gap and teaches nothing.`);
+        return;
+      }
+      this.duel(this.first, x);
+      this.first = null;
+    }
+
+    duel(x, y) {
+      const { P, gaps } = this.scenario;
+      const [a, b] = [this.order[x], this.order[y]];
+      const won = this.rng.random() < P[a][b] ? y : x;
+      this.lost += (gaps[a] + gaps[b]) / 2;
+      this.t += 1;
+      if (x !== y) this.wins[won][won === x ? y : x] += 1;
+      this.cards.forEach((card, i) => {
+        card.setAttribute("aria-pressed", "false");
+        card.classList.toggle("is-winner", i === won);
+        const [wins, duels] = this.tally(i);
+        if (duels) card.querySelector(".play-tally").textContent = `${wins} of ${duels} won`;
+      });
+      const left = ROUNDS - this.t;
+      const told = `Round ${this.t}: ${LETTERS[x]} against ${LETTERS[y]}, ${LETTERS[won]} is preferred.`;
+      if (left) this.say(`${told} ${left} to go; pick two cards.`);
+      else this.turn(told);
+    }
+
+    tally(x) {
+      const wins = this.wins[x].reduce((sum, n) => sum + n, 0);
+      const losses = this.wins.reduce((sum, row) => sum + row[x], 0);
+      return [wins, wins + losses];
+    }
+
+    turn(told) {
+      this.cards.forEach((card, x) => {
+        card.classList.add("is-turned");
+        card.append(make("span", { class: "play-utility" }, `utility ${MU[this.order[x]]}`));
+        card.disabled = true;
+      });
+      const settings = { T: ROUNDS, seed: this.seed, run: 0, checkpoints: [ROUNDS] };
+      const rows = REDUCTIONS.map((name) => {
+        const [sum] = regret(this.scenario, play(this.scenario, `${name}(UCB)`, settings));
+        return [`${name} over UCB`, sum];
+      });
+      const random = (ROUNDS * this.scenario.gaps.reduce((sum, gap) => sum + gap, 0)) / MU.length;
+      const all = [["You", this.lost], ...rows, ["A random pair each time, on average", random]];
+      all.sort((a, b) => a[1] - b[1]);
+      const body = all.map(([who, sum]) =>
+        make("tr", { class: who === "You" ? "is-you" : "" }, make("td", {}, who), make("td", {}, sum.toFixed(2))),
+      );
+      const head = make("tr", {}, make("th", { scope: "col" }, "Player"), make("th", { scope: "col" }, "Regret"));
+      const code = python();
+      code.show(this.code());
+      this.after.replaceChildren(
+        make("table", { class: "play-table" }, make("thead", {}, head), make("tbody", {}, ...body)),
+        code.box,
+      );
+      const best = LETTERS[this.order.indexOf(0)];
+      this.say(
+        `${told} The cards turn: ${best} is best. Your regret is ${this.lost.toFixed(2)}: in each round, the ` +
+          "best utility less the mean of your two. The reductions met the same cards and the same random " +
+          "numbers. Twenty rounds are few: they still explore, and may lose more than a player who picks at random.",
+      );
+    }
+
+    code() {
+      return [
+        "from dueling import UCB, Champion, Doubler, MultiSBM, Sparring, simulate",
+        "",
+        "for reduction in (Sparring, MultiSBM, Doubler, Champion):",
+        `    game = dict(T=${ROUNDS}, runs=1, seed=${this.seed}, checkpoints=[${ROUNDS}])`,
+        '    result = simulate("arith/linear", reduction(UCB), **game)',
+        "    print(reduction.__name__, result.regret[0, -1].round(2))",
+      ].join("\n");
+    }
+  }
+
+  mount("bandit", (box, { game }) => {
+    new Round(box, Number(game) || 1 + Math.floor(9999 * Math.random()));
+  });
+})();
