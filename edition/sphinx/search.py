@@ -1,0 +1,74 @@
+"""Sphinx extension: the search page finds sections and statements, and shows a line of each.
+
+The index is a script, search-sections.js, because pages opened from the file system may load
+nothing else; book/_static/search.js asks it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+DATA, ASKS = "search-sections.js", "search.js"
+Entry = tuple[str, str, str, str]  # address, title of the page, own title, text
+
+
+def entries(page: str, title: str, document: nodes.document) -> Iterator[Entry]:
+    """The sections and statements of a page."""
+    for section in document.findall(nodes.section):
+        heading = section[0].astext() if isinstance(section[0], nodes.title) else ""
+        yield f"{page}#{section['ids'][0]}", title, heading, words(section)
+        for node in section:
+            if is_statement(node):
+                yield f"{page}#{node['ids'][0]}", title, node[0].astext(), words(node)
+
+
+def is_statement(node: nodes.Node) -> bool:
+    """Whether a node is a theorem, a lemma, a definition and the like, with an anchor."""
+    element = isinstance(node, nodes.Element) and bool(node.get("ids"))
+    return element and "proof" in node.get("classes", [])
+
+
+def words(node: nodes.Element) -> str:
+    """The text of a section or statement without what is inside its own sections and cells."""
+    own = [child for child in node[1:] if not isinstance(child, nodes.section | nodes.raw)]
+    prose = (child for child in own if not is_statement(child) and "cell" not in classes(child))
+    return re.sub(r"\s+", " ", " ".join(child.astext() for child in prose)).strip()
+
+
+def classes(node: nodes.Node) -> list[str]:
+    """The classes of a node; none of a text."""
+    return node.get("classes", []) if isinstance(node, nodes.Element) else []
+
+
+def write_index(app: Sphinx, error: Exception | None) -> None:
+    """Write the script of sections and statements."""
+    if error or app.builder.name != "html":
+        return
+    found: list[Entry] = []
+    for page in sorted(app.env.found_docs):
+        title = app.env.titles[page].astext()
+        found += entries(app.builder.get_target_uri(page), title, app.env.get_doctree(page))
+    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+    path = Path(app.outdir) / "_static" / DATA
+    path.write_text(f"const SECTIONS = {text};\n", encoding="utf-8")
+
+
+def on_page(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
+    """Load index and script on the page of search alone."""
+    if page == "search" and app.builder.name == "html":
+        app.add_js_file(DATA)
+        app.add_js_file(ASKS)
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """The extension's metadata."""
+    app.connect("html-page-context", on_page)
+    app.connect("build-finished", write_index)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,67 @@
+"""The drawings: well formed, with alternative texts, inside their frames; data is computed."""
+
+import re
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+
+from dueling import scenario
+from edition import drawings
+from edition.drawings import DRAWINGS
+from edition.svg import WIDTH
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_is_whole_and_says_what_it_shows(name):
+    drawing = DRAWINGS[name]()
+    root = ET.fromstring(drawing.svg())
+    assert root.get("role") == "img" and len(root.get("aria-label")) > 80
+    assert drawing.svg() == DRAWINGS[name]().svg()
+    for shape in root.iter(f"{SVG}polyline"):
+        for x, y in re.findall(r"([-\d.]+),([-\d.]+)", shape.get("points")):
+            assert 0 <= float(x) <= WIDTH and 0 <= float(y) <= drawing.height
+    for text in root.iter(f"{SVG}text"):
+        assert 0 < float(text.get("y")) <= drawing.height
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_a_drawing_has_no_colour_that_vanishes_in_the_dark(name):
+    svg = re.sub(r"var\([^)]*\)", "", DRAWINGS[name]().svg())
+    colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', svg)) - {"", "none", "currentColor"}
+    assert colours <= {"#fff"}  # white letters stand on a disc of colour
+
+
+def test_every_arm_lies_in_the_spanners_parallelogram():
+    arms = drawings.cloud()
+    spanner = arms[list(drawings.spanner_of(arms))]
+    inside = np.abs(np.linalg.solve(spanner.T, arms.T)) <= 1 + 1e-12
+    assert inside.all() and not (np.abs(arms / arms[0]) <= 1).all()
+
+
+def test_the_bars_of_the_run_hold_the_truth_and_the_tops_are_level():
+    S = drawings.ucb_run()
+    assert S.pulls.sum() == 200 and S.pulls.argmax() == 0
+    radius = np.sqrt(3 * np.log(200) / (2 * S.pulls))
+    assert (np.abs(S.mean - [0.8, 0.65, 0.5, 0.3]) < radius).all()
+    assert np.ptp(S.mean + radius) < 0.1
+
+
+def test_best_responses_of_yj_lead_to_the_winner_and_those_of_the_circle_do_not():
+    def ends(table):
+        to = drawings.responses(table.P)
+        at = list(range(len(to)))
+        for _ in to:
+            at = [to[x] for x in at]
+        return set(at)
+
+    assert ends(scenario("YJ")) == {scenario("YJ").best}
+    circle = drawings.circle_table()
+    assert circle.best == 0 and ends(circle) == {0, 1, 2, 3}
+
+
+def test_the_leads_of_the_run_end_with_the_good_arm():
+    path = drawings.leads()
+    assert (path[-1] > 0).all() and (path[np.isfinite(path).all(axis=1)].max(axis=1) < 0).any()
