@@ -21,7 +21,8 @@ REPRODUCED = "reproduced"
 CHOICES = "reproduced under stated choices"
 NOT = "not reproduced"
 FALSE = "false as stated"
-VERDICTS = (REPRODUCED, CHOICES, NOT, FALSE, OPEN)
+SIGNS = {REPRODUCED: "✓", CHOICES: "◐", NOT: "▽", FALSE: "✗", OPEN: "○"}
+VERDICTS = tuple(SIGNS)
 ROLES = ("proved", "under", "short", "refuted")  # of a witness
 
 #: How far a false statement is from the truth, worst first.

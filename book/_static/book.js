@@ -97,6 +97,41 @@ document.addEventListener("DOMContentLoaded", () => {
   });
 })();
 
+/* The ledger of claims: a colour for each verdict, and buttons that show the claims of one. */
+document.addEventListener("DOMContentLoaded", () => {
+  const rows = [];
+  for (const strong of document.querySelectorAll(".tag_claims tbody td:nth-child(2) strong")) {
+    const [, verdict] = strong.textContent.match(/^\S+\s+(.*)$/) ?? [];
+    if (!verdict) continue;
+    strong.className = `verdict ${verdict.replaceAll(" ", "-")}`;
+    rows.push([strong.closest("tr"), strong.textContent]);
+  }
+  const first = document.querySelector(".tag_claims");
+  if (!first || !rows.length) return;
+  const box = document.createElement("div");
+  box.className = "filters";
+  box.setAttribute("role", "group");
+  box.setAttribute("aria-label", "Claims with this verdict");
+  const kinds = ["all", ...new Set(rows.map(([, verdict]) => verdict))];
+  const show = (kind) => {
+    for (const [row, verdict] of rows) row.hidden = kind !== "all" && kind !== verdict;
+    for (const button of box.children) {
+      button.setAttribute("aria-pressed", String(button.value === kind));
+    }
+  };
+  for (const kind of kinds) {
+    const button = document.createElement("button");
+    const count = rows.filter(([, verdict]) => kind === "all" || kind === verdict).length;
+    button.type = "button";
+    button.value = kind;
+    button.textContent = `${kind} (${count})`;
+    button.addEventListener("click", () => show(kind));
+    box.append(button);
+  }
+  first.closest("section").before(box);
+  show("all");
+});
+
 /* Shows what a reference points to (a statement, an equation, a citation, a figure's caption)
    when the reader hovers over it or reaches it with the keyboard. Escape closes it.
    edition/sphinx/previews.py writes one script for each page; it is loaded when first needed. */

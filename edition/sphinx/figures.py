@@ -104,6 +104,16 @@ def offer(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 line += nodes.reference("", label, refuri=uri, internal=True, classes=["file"])
                 line += nodes.Text(" ")
             node += nodes.legend("", line)
+            link_picture(node, relative_uri(here, f"figures/{name}.svg"))
+
+
+def link_picture(figure: nodes.figure, uri: str) -> None:
+    """Let a tap on the picture open the vector file."""
+    for image in list(figure.findall(nodes.image)):
+        if not isinstance(image.parent, nodes.reference):
+            link = nodes.reference("", "", refuri=uri, internal=True, classes=["picture"])
+            image.replace_self(link)
+            link += image
 
 
 def is_notebook(app: Sphinx, docname: str) -> bool:
