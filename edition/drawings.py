@@ -16,7 +16,7 @@ import numpy as np
 from dueling import Preferences, scenario
 from dueling.machines import UCB
 
-from .svg import GOOD, INK, LEFT, PALE, RIGHT, Drawing
+from .svg import GOOD, INK, LEFT, ON, PALE, RIGHT, Drawing
 
 # --- the game and the machine
 
@@ -107,7 +107,7 @@ def doubler() -> Drawing:
         d.line((x + width / 2, 128), (middle, 98), colour=GOOD)
         d.arrow((middle, 98), (later + next_width / 2, 67), colour=GOOD)
         d.dot(middle, 98, 13, colour=GOOD)
-        d.words(middle, 103, str(i), size=13, colour="var(--pst-color-background, #fff)")
+        d.words(middle, 103, str(i), size=13, colour=ON)
     d.words(700, 14, "left arms", anchor="end", size=13, colour=LEFT)
     d.words(700, 125, "right arms", anchor="end", size=13, colour=RIGHT)
     return d
@@ -125,11 +125,11 @@ def multisbm() -> Drawing:
         at = 30 + 235 * i
         d.words(at + 90, 20, f"round {i + 1}", size=13)
         d.dot(at + 25, 75, 20, colour=LEFT)
-        d.words(at + 25, 81, x, size=18, colour="#fff")
+        d.words(at + 25, 81, x, size=18, colour=ON)
         d.box(at + 62, 48, 60, 54, fill=PALE)
         d.words(at + 92, 81, f"*S_{x}*", size=19)
         d.dot(at + 160, 75, 20, colour=RIGHT)
-        d.words(at + 160, 81, y, size=18, colour="#fff")
+        d.words(at + 160, 81, y, size=18, colour=ON)
         d.arrow((at + 46, 75), (at + 60, 75))
         d.arrow((at + 123, 75), (at + 138, 75))
         d.arrow((at + 160, 97), (at + 160, 130), (at + 92, 130), (at + 92, 105), colour=GOOD)
@@ -366,7 +366,7 @@ def arrows(table: Preferences, alt: str, note: str) -> Drawing:
             d.arrow(tuple(at[x] + 21 * step), tuple(at[y] - 23 * step), width=2)
     for x, place in at.items():
         d.dot(*place, 20, colour=GOOD if x == best else LEFT)
-        d.words(place[0], place[1] + 6, str(x + 1), size=17, colour="#fff")
+        d.words(place[0], place[1] + 6, str(x + 1), size=17, colour=ON)
     for i, line in enumerate(note.split("; ")):
         d.words(700, 115 + 22 * i, line, anchor="end", size=14)
     return d

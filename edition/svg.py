@@ -7,7 +7,7 @@ from math import sqrt
 
 LEFT, RIGHT = "var(--draw-left, #0072B2)", "var(--draw-right, #C04F00)"
 GOOD, PALE = "var(--draw-good, #007A5A)", "var(--draw-pale, #e9edf1)"
-INK = "currentColor"
+INK, ON = "currentColor", "var(--draw-on, #fff)"  # ON: words on a disc of colour
 WIDTH = 720
 
 

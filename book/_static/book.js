@@ -1,7 +1,7 @@
 /* What scrolls inside itself can be reached with the keyboard, and nothing else of its kind: long
    formulas and wide ledgers here, code and tables by the theme, which looks after a resize. */
 (() => {
-  const kinds = "mjx-container[display='true'], span.math, div.ledger";
+  const kinds = "mjx-container[display='true'], span.math, div.ledger, div.drawing";
   const look = () => {
     for (const box of document.querySelectorAll(kinds)) {
       // Inside a line the hidden copy for screen readers may be wider than the formula itself.
@@ -112,7 +112,8 @@ document.addEventListener("DOMContentLoaded", () => {
   box.className = "filters";
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", "Claims with this verdict");
-  const kinds = ["all", ...new Set(rows.map(([, verdict]) => verdict))];
+  const defined = [...document.querySelectorAll("dt strong")].map((name) => name.textContent);
+  const kinds = ["all", ...defined.filter((name) => rows.some(([, verdict]) => verdict === name))];
   const show = (kind) => {
     for (const [row, verdict] of rows) row.hidden = kind !== "all" && kind !== verdict;
     for (const button of box.children) {

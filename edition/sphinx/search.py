@@ -64,7 +64,7 @@ def on_page(app: Sphinx, page: str, template: str, context: dict[str, Any], tree
     """Load index and script on the page of search alone."""
     if page == "search" and app.builder.name == "html":
         app.add_js_file(DATA)
-        app.add_js_file(ASKS)
+        app.add_js_file(ASKS, loading_method="defer")  # after Sphinx's own script
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
