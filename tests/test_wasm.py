@@ -19,10 +19,13 @@ import mpmath
 import numpy as np
 import pytest
 
+from dueling import UCB, Doubler, simulate
 from dueling.engine.blocks import fields, layout_of
 from dueling.engine.simulation import stream
+from dueling.game import Game
 from dueling.machines import LN
 from dueling.section7 import NAMES, scenario
+from edition import stills
 from edition.wasm import binary, bundle, kernels, libm
 
 wasmtime = pytest.importorskip("wasmtime")
@@ -222,7 +225,7 @@ def test_whole_powers_are_exact():
     assert libm.power(3.0, 0.3) == pytest.approx(3.0**0.3, rel=1e-15)
 
 
-@pytest.mark.parametrize("module", [libm, binary, kernels])
+@pytest.mark.parametrize("module", [libm, binary, kernels, stills])
 def test_examples_are_true(module):
     outcome = doctest.testmod(module, optionflags=doctest.ELLIPSIS)
     assert outcome.attempted and not outcome.failed
@@ -252,6 +255,20 @@ def test_shapes_name_the_arms_and_the_checkpoints():
     assert ["log", "i", 0, ["L"]] in champion[2]["fields"]
     assert ["kept", "i", 0, ["C", 2, "K", "K"]] in champion[2]["fields"]
     assert ["rng", "g", 0] in champion[1]["fields"]
+
+
+def test_still_pictures_say_what_they_show():
+    """The first duels of a run, and where the curves end."""
+    game = Game(scenario("arith/linear").P, 14, np.array([14]), np.random.default_rng(2014))
+    kernels.ALGORITHMS["Champion(UCB)"].play(game, compile=False)
+    x, y = divmod(game.log[0] % 36, 6)
+    picture, said = stills.still("steps", "Champion")
+    assert f"winner. {'ABCDEF'[x]} and {'ABCDEF'[y]}: " in said
+    assert picture.count("<rect") == 28 and picture.count("filled") == 14
+    curves, ends = stills.still("reductions")
+    assert curves.count("<polyline") == 4
+    mean = simulate("arith/linear", Doubler(UCB), T=1024, runs=5, compiled=False).mean()[-1]
+    assert f"Doubler {mean:.0f}" in ends
 
 
 @pytest.mark.built

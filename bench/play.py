@@ -1,0 +1,43 @@
+"""How soon a built page can be played: python bench/play.py, after make book.
+
+The first picture after the page has loaded, all 200 runs of 32,000 duels of the four reductions,
+and the least milliseconds of one run of each kernel, which another load of the machine hides less.
+"""
+
+from pathlib import Path
+
+from edition.release.browser import launched
+
+BOOK = Path(__file__).parents[1] / "_build" / "html"
+LEAST = """() => Object.keys(duelingKernels.algorithms).map(name => {
+  const mu = [0.8, 0.7, 0.575, 0.45, 0.325, 0.2];
+  const where = Dueling.utilities(mu, 'linear', 'arith/linear');
+  let least = Infinity;
+  for (let run = 0; run < 30; run++) {
+    const start = performance.now();
+    Dueling.regret(where, Dueling.play(where, name, {T: 32000, seed: 2014, run}));
+    least = Math.min(least, performance.now() - start);
+  }
+  return [name, least];
+})"""
+FIRST = """() => performance.getEntriesByName('play-first')[0].startTime
+  - performance.getEntriesByType('navigation')[0].domInteractive"""
+DONE = "() => document.querySelector('[data-play=reductions] .play-live')?.dataset.milliseconds"
+
+
+def main():
+    mark = 'data-play="reductions"'
+    page = next(p for p in sorted(BOOK.rglob("*.html")) if mark in p.read_text(encoding="utf-8"))
+    with launched() as browser:
+        tab = browser.new_page()
+        tab.set_default_timeout(120_000)
+        tab.goto(page.as_uri())
+        tab.wait_for_function(DONE)
+        print(f"first picture {tab.evaluate(FIRST):.0f} ms after the page was read")
+        print(f"200 runs of the four reductions {int(tab.evaluate(DONE))} ms")
+        for name, least in tab.evaluate(LEAST):
+            print(f"{name:22} {least:6.2f} ms a run of 32,000 duels")
+
+
+if __name__ == "__main__":
+    main()
