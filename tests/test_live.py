@@ -308,6 +308,18 @@ def test_the_winner_is_false_with_chance_delta_at_most():
     assert chance_of_naming(0.5, 3000, 20, often) > 3 * 0.05
 
 
+@pytest.mark.parametrize("p", [0.5, 0.8])
+def test_an_interval_ever_misses_with_chance_delta_at_most(p):
+    law, missed, delta = np.array([1.0]), 0.0, 0.1
+    for n in range(1, 201):
+        law = np.append(law * (1 - p), 0) + np.append(0, law * p)
+        ends = np.array([interval(s, n, delta) for s in range(n + 1)])
+        out = (ends[:, 0] > p) | (p > ends[:, 1])
+        missed += law[out].sum()
+        law[out] = 0
+    assert delta / 10 < missed <= delta
+
+
 def test_nothing_overflows():
     assert log_evidence(0, 10**6) == -np.inf and 6.9e5 < log_evidence(10**6, 10**6) < 7e5
     assert interval(0, 10**6)[1] < 1e-4 and interval(10**6, 10**6)[1] == 1

@@ -36,7 +36,7 @@ class Duel(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a session knows by now; all of it holds at all times together, at level delta.
+    """What a session knows by now; each statement holds at all times with chance 1 - delta.
 
     ``low`` and ``high`` hold the chance that i beats j, for all pairs together. ``winner`` is named
     once the evidence against every rival is at least K/delta. Regret is the preference regret of
