@@ -213,6 +213,16 @@ def test_search_finds_statements_by_name(tab, page):
     assert any(link.split("#")[0].split("?")[0] == page for link in links), (title, links)
 
 
+def test_search_leads_to_a_statement_and_shows_its_words(tab):
+    heard = listen(tab, BOOK.as_uri())
+    tab.goto(local("search.html") + "?q=one+coin")
+    first = tab.locator("#search-results ul.search li").first
+    first.wait_for()
+    assert first.locator("a").get_attribute("href") == "book/theory/game.html#prop-game-coin"
+    assert first.locator("p.context mark").count() > 0
+    assert heard == {"console": [], "outside": [], "failed": []}
+
+
 def focused(tab, selector):
     return tab.evaluate("s => !!document.activeElement.closest(s)", selector)
 

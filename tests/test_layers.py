@@ -9,6 +9,7 @@ from docutils.utils import new_document
 
 from edition import layers
 from edition.sphinx import layers as sphinx_layers
+from edition.sphinx import search
 from edition.witness import Verdict
 
 ROW = {"kind": "proved", "step": "Order", "how": "z3", "twin": "a = 1", "anchor": "w-x-order"}
@@ -128,3 +129,23 @@ def test_a_box_of_one_sentence_becomes_a_badge():
     section = page(statement, ours("The proposition is not in the paper."), ours(longer))
     assert section[1][0].astext() == "Proposition 1 ours"
     assert len(section) == 3 and longer in section.astext()
+
+
+# --- search
+
+
+def test_sections_and_statements_are_found_with_their_own_words():
+    inside = nodes.section("", nodes.paragraph("", "x is\nx"), ids=["proof-content"])
+    statement = nodes.container("", nodes.title("", "(Identity)"), inside, ids=["thm"])
+    statement["classes"].append("proof")
+    deeper = nodes.section("", nodes.title("", "Deeper"), nodes.paragraph("", "low"), ids=["deep"])
+    code = cell("x = 1")
+    top = nodes.section("", nodes.title("", "Top"), nodes.paragraph("", "high"), ids=["top"])
+    top += [statement, code, deeper]
+    document = new_document("page", get_default_settings())
+    document += top
+    assert list(search.entries("a.html", "A", document)) == [
+        ("a.html#top", "A", "Top", "high"),
+        ("a.html#thm", "A", "Identity", "x is x"),
+        ("a.html#deep", "A", "Deeper", "low"),
+    ]

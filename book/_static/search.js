@@ -13,7 +13,7 @@
       if (!own && !above && !here) return 0;
       sum += 10 * own + 3 * above + here;
     }
-    return sum;
+    return sum + 1 / (1 + title.length); // of equals the shorter title
   }
 
   /* The words around the first hit, with every hit marked. */

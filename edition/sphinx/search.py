@@ -7,7 +7,6 @@ nothing else; book/_static/search.js asks it.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,11 +21,13 @@ Entry = tuple[str, str, str, str]  # address, title of the page, own title, text
 def entries(page: str, title: str, document: nodes.document) -> Iterator[Entry]:
     """The sections and statements of a page."""
     for section in document.findall(nodes.section):
-        heading = section[0].astext() if isinstance(section[0], nodes.title) else ""
-        yield f"{page}#{section['ids'][0]}", title, heading, words(section)
+        if not isinstance(section[0], nodes.title):
+            continue  # the inside of a statement
+        yield f"{page}#{section['ids'][0]}", title, section[0].astext(), words(prose(section))
         for node in section:
             if is_statement(node):
-                yield f"{page}#{node['ids'][0]}", title, node[0].astext(), words(node)
+                name = node[0].astext().strip().removeprefix("(").removesuffix(")")
+                yield f"{page}#{node['ids'][0]}", title, name, words(node[1:])
 
 
 def is_statement(node: nodes.Node) -> bool:
@@ -35,11 +36,15 @@ def is_statement(node: nodes.Node) -> bool:
     return element and "proof" in node.get("classes", [])
 
 
-def words(node: nodes.Element) -> str:
-    """The text of a section or statement without what is inside its own sections and cells."""
-    own = [child for child in node[1:] if not isinstance(child, nodes.section | nodes.raw)]
-    prose = (child for child in own if not is_statement(child) and "cell" not in classes(child))
-    return re.sub(r"\s+", " ", " ".join(child.astext() for child in prose)).strip()
+def prose(section: nodes.section) -> list[nodes.Node]:
+    """What a section says itself, outside of its own sections, statements and cells."""
+    own = [node for node in section[1:] if not isinstance(node, nodes.section | nodes.raw)]
+    return [node for node in own if not is_statement(node) and "cell" not in classes(node)]
+
+
+def words(parts: list[nodes.Node]) -> str:
+    """The text of nodes on one line."""
+    return " ".join(" ".join(part.astext() for part in parts).split())
 
 
 def classes(node: nodes.Node) -> list[str]:
