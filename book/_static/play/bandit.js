@@ -28,21 +28,36 @@
       this.cards = MU.map((_, x) =>
         make(
           "button",
-          { type: "button", class: "play-card", "aria-pressed": "false", onclick: () => this.pick(x) },
+          {
+            type: "button",
+            class: "play-card",
+            "aria-pressed": "false",
+            onclick: () => this.pick(x),
+          },
           make("b", {}, LETTERS[x]),
           make("span", { class: "play-tally" }, "no duel yet"),
         ),
       );
       this.after = make("div");
-      const again = make("button", { type: "button", class: "play-button", onclick: () => this.renew() }, "New cards");
+      const again = make(
+        "button",
+        { type: "button", class: "play-button", onclick: () => this.renew() },
+        "New cards",
+      );
       this.box.replaceChildren(
-        make("div", { class: "play-cards", role: "group", "aria-label": "Six covered cards" }, ...this.cards),
+        make(
+          "div",
+          { class: "play-cards", role: "group", "aria-label": "Six covered cards" },
+          ...this.cards,
+        ),
         line,
         this.after,
         again,
       );
       this.box.dataset.seed = this.seed;
-      say(`Game ${this.seed}. Each card hides a utility. Pick two cards; you are told which one is preferred.`);
+      say(
+        `Game ${this.seed}. Each card hides a utility. Pick two cards; you are told which one is preferred.`,
+      );
     }
 
     renew() {
@@ -55,7 +70,9 @@
       if (this.first === null) {
         this.first = x;
         this.cards[x].setAttribute("aria-pressed", "true");
-        this.say(`Round ${this.t + 1} of ${ROUNDS}. ${LETTERS[x]} against which? The same card again costs its own gap and teaches nothing.`);
+        this.say(
+          `Round ${this.t + 1} of ${ROUNDS}. ${LETTERS[x]} against which? The same card again costs its own gap and teaches nothing.`,
+        );
         return;
       }
       this.duel(this.first, x);
@@ -102,9 +119,19 @@
       const all = [["You", this.lost], ...rows, ["A random pair each time, on average", random]];
       all.sort((a, b) => a[1] - b[1]);
       const body = all.map(([who, sum]) =>
-        make("tr", { class: who === "You" ? "is-you" : "" }, make("td", {}, who), make("td", {}, sum.toFixed(2))),
+        make(
+          "tr",
+          { class: who === "You" ? "is-you" : "" },
+          make("td", {}, who),
+          make("td", {}, sum.toFixed(2)),
+        ),
       );
-      const head = make("tr", {}, make("th", { scope: "col" }, "Player"), make("th", { scope: "col" }, "Regret"));
+      const head = make(
+        "tr",
+        {},
+        make("th", { scope: "col" }, "Player"),
+        make("th", { scope: "col" }, "Regret"),
+      );
       const code = python();
       code.show(this.code());
       this.after.replaceChildren(

@@ -26,7 +26,7 @@ window.Board = (() => {
     return element;
   }
 
-  /* A line that screen readers speak when it changes, a moment after the last change. */
+  /* A line that screen readers speak when it changes. */
   function speaker() {
     const line = make("p", { class: "play-said", "aria-live": "polite" });
     return { line, say: (text) => line.textContent !== text && (line.textContent = text) };
@@ -36,7 +36,13 @@ window.Board = (() => {
   function slider(name, { min, max, step, value, shown = String, input }) {
     const output = make("output", {}, shown(value));
     const range = make("input", {
-      type: "range", min, max, step, value, "aria-label": name, "aria-valuetext": shown(value),
+      type: "range",
+      min,
+      max,
+      step,
+      value,
+      "aria-label": name,
+      "aria-valuetext": shown(value),
       oninput: () => {
         output.textContent = shown(Number(range.value));
         range.setAttribute("aria-valuetext", output.textContent);
@@ -48,7 +54,11 @@ window.Board = (() => {
 
   function choice(name, values, chosen, input) {
     const options = values.map((v) => make("option", { value: v, selected: v === chosen }, v));
-    const select = make("select", { "aria-label": name, onchange: () => input(select.value) }, ...options);
+    const select = make(
+      "select",
+      { "aria-label": name, onchange: () => input(select.value) },
+      ...options,
+    );
     return make("label", { class: "play-choice" }, make("span", {}, name), select);
   }
 

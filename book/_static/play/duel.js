@@ -173,7 +173,8 @@ window.Dueling = (() => {
       const at = this.take(8 * (words * items + each));
       if (each) this.putWord(at, "i", K);
       const objects = [];
-      for (let i = 0; i < items; i++) objects.push(this.putObject(at + 8 * (each + i * words), fields));
+      for (let i = 0; i < items; i++)
+        objects.push(this.putObject(at + 8 * (each + i * words), fields));
       return { at, each, objects };
     }
 
@@ -252,7 +253,10 @@ window.Dueling = (() => {
     const rng = new PCG64(seed, [crc32(scenario.name), run]);
     const order = rng.permutation(K);
     const horizon = settings.horizon ?? T;
-    const defaults = { IF: { delta: 1 / (horizon * K ** 2) }, BTMB: { delta: 1 / (2 * horizon * K) } };
+    const defaults = {
+      IF: { delta: 1 / (horizon * K ** 2) },
+      BTMB: { delta: 1 / (2 * horizon * K) },
+    };
     const words = { ...defaults[algorithm], L: 0, ...settings, K, T, C: checkpoints.length };
     const table = order.flatMap((x) => order.map((y) => P[x][y]));
     const arrays = { P: table, order, checkpoints };

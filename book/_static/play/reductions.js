@@ -28,7 +28,11 @@
     const nu = gaps.map((gap) => Math.ceil((8 * beta * Math.log(T)) / gap ** 2));
     const logs = (K - gaps.length) * Math.log(T) + sum(nu.map((n) => Math.log(1 + K * n)));
     const tails = sum(nu.map((n) => n ** -alpha));
-    const multisbm = Math.max(...gaps) / 2 + 8 * beta * H * logs + K * (1 + 2 / alpha) * all + (2 * K * tails) / alpha;
+    const multisbm =
+      Math.max(...gaps) / 2 +
+      8 * beta * H * logs +
+      K * (1 + 2 / alpha) * all +
+      (2 * K * tails) / alpha;
     const k = Math.floor(Math.log2(T + 2)) - 1;
     const Z = T + 2 - 2 ** (k + 1);
     const [lead, rest] = [4 * beta * H, ((1 + 2 / alpha) * all) / 2];
@@ -53,12 +57,19 @@
       this.lamps = make("p", { class: "play-lamps" });
       this.bound = make("p", { class: "play-bounds" });
       this.code = python();
-      const head = ["Algorithm", "median", "middle 80 %", "mean"].map((name) => make("th", { scope: "col" }, name));
+      const head = ["Algorithm", "median", "middle 80 %", "mean"].map((name) =>
+        make("th", { scope: "col" }, name),
+      );
       box.append(
         this.controls(),
         this.chart,
         line,
-        make("table", { class: "play-table" }, make("thead", {}, make("tr", {}, ...head)), this.table),
+        make(
+          "table",
+          { class: "play-table" },
+          make("thead", {}, make("tr", {}, ...head)),
+          this.table,
+        ),
         this.lamps,
         ...(map.length ? [this.drawMap()] : []),
         this.bound,
@@ -71,11 +82,23 @@
     controls() {
       const set = (name) => (value) => this.change({ [name]: value });
       const horizon = slider("rounds T", {
-        min: 0, max: HORIZONS.length - 1, step: 1, value: HORIZONS.length - 1,
-        shown: (i) => String(HORIZONS[i]), input: (i) => this.change({ T: HORIZONS[i] }),
+        min: 0,
+        max: HORIZONS.length - 1,
+        step: 1,
+        value: HORIZONS.length - 1,
+        shown: (i) => String(HORIZONS[i]),
+        input: (i) => this.change({ T: HORIZONS[i] }),
       });
-      this.count = slider("arms K", { min: 2, max: 8, step: 1, value: 6, input: (K) => this.resize(K) });
-      this.vectors = choice("utilities", [...Object.keys(VECTORS), "own"], "arith", (name) => this.take(name));
+      this.count = slider("arms K", {
+        min: 2,
+        max: 8,
+        step: 1,
+        value: 6,
+        input: (K) => this.resize(K),
+      });
+      this.vectors = choice("utilities", [...Object.keys(VECTORS), "own"], "arith", (name) =>
+        this.take(name),
+      );
       return make(
         "div",
         {},
@@ -84,7 +107,12 @@
           { class: "play-grid" },
           this.vectors,
           choice("link", ["linear", "natural", "logit"], this.link, set("link")),
-          choice("machine", ["UCB", "KLUCB", "Thompson", "TsallisINF"], this.machine, set("machine")),
+          choice(
+            "machine",
+            ["UCB", "KLUCB", "Thompson", "TsallisINF"],
+            this.machine,
+            set("machine"),
+          ),
           this.count,
           slider("UCB’s α", { min: -1, max: 4, step: 0.5, value: 3, input: set("alpha") }),
           slider("IF’s c", { min: 0.5, max: 4, step: 0.5, value: 4, input: set("scale") }),
@@ -124,7 +152,11 @@
     showArms() {
       const one = (value, x) =>
         slider(`utility of ${LETTERS[x]}`, {
-          min: 0.05, max: 1, step: 0.025, value, shown: (v) => String(+v.toFixed(3)),
+          min: 0.05,
+          max: 1,
+          step: 0.025,
+          value,
+          shown: (v) => String(+v.toFixed(3)),
           input: (v) => {
             this.mu[x] = +v.toFixed(3);
             this.own();
@@ -174,7 +206,8 @@
             yield;
           }
         }
-        if (group === reductions) this.box.dataset.milliseconds = Math.round(performance.now() - this.began);
+        if (group === reductions)
+          this.box.dataset.milliseconds = Math.round(performance.now() - this.began);
       }
     }
 
@@ -184,7 +217,12 @@
       return this.checkpoints.map((_, c) => {
         const values = runs.map((curve) => curve[c]);
         const mean = values.reduce((a, b) => a + b, 0) / values.length;
-        return { low: quantile(values, 0.1), mid: quantile(values, 0.5), high: quantile(values, 0.9), mean };
+        return {
+          low: quantile(values, 0.1),
+          mid: quantile(values, 0.5),
+          high: quantile(values, 0.9),
+          mean,
+        };
       });
     }
 
@@ -195,11 +233,20 @@
       const names = Object.keys(this.curves).filter((name) => this.curves[name].length);
       const summaries = Object.fromEntries(names.map((name) => [name, this.summary(name)]));
       this.draw(summaries);
-      const ends = names.map((name) => [name, summaries[name].at(-1)]).sort((a, b) => a[1].mid - b[1].mid);
+      const ends = names
+        .map((name) => [name, summaries[name].at(-1)])
+        .sort((a, b) => a[1].mid - b[1].mid);
       const cell = (text) => make("td", {}, text);
       this.table.replaceChildren(
         ...ends.map(([name, { low, mid, high, mean }]) =>
-          make("tr", { "data-name": name }, cell(name), cell(mid.toFixed(1)), cell(`${low.toFixed(0)} to ${high.toFixed(0)}`), cell(mean.toFixed(1))),
+          make(
+            "tr",
+            { "data-name": name },
+            cell(name),
+            cell(mid.toFixed(1)),
+            cell(`${low.toFixed(0)} to ${high.toFixed(0)}`),
+            cell(mean.toFixed(1)),
+          ),
         ),
       );
       const finished = this.curves.BTMB.length === this.runs;
@@ -207,30 +254,52 @@
       if (!finished) return;
       this.showLamps(Object.fromEntries(ends.map(([name, { mean }]) => [name, mean])));
       const order = ends.map(([name, { mid }]) => `${name} ${mid.toFixed(0)}`).join(", ");
-      this.say(`${this.runs} runs of ${this.T} duels each on ${this.name}. Median regret, least first: ${order}.`);
+      this.say(
+        `${this.runs} runs of ${this.T} duels each on ${this.name}. Median regret, least first: ${order}.`,
+      );
       this.chart.setAttribute("aria-label", `Regret against rounds. ${order} at round ${this.T}.`);
     }
 
     draw(summaries) {
       const WIDTH = Math.min(640, this.box.clientWidth || 640); // a narrow box has a narrow picture
       this.chart.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-      const top = Math.max(1, ...Object.entries(summaries).filter(([name]) => name !== "BTMB").flatMap(([, s]) => s.at(-1).high));
+      const top = Math.max(
+        1,
+        ...Object.entries(summaries)
+          .filter(([name]) => name !== "BTMB")
+          .flatMap(([, s]) => s.at(-1).high),
+      );
       const last = this.checkpoints.length - 1;
-      const x = (c) => LEFT + ((WIDTH - LEFT - RIGHT) * Math.log2(this.checkpoints[c])) / Math.log2(this.checkpoints[last]);
+      const x = (c) =>
+        LEFT +
+        ((WIDTH - LEFT - RIGHT) * Math.log2(this.checkpoints[c])) /
+          Math.log2(this.checkpoints[last]);
       const y = (value) => HEIGHT - BOTTOM - ((HEIGHT - BOTTOM - 12) * Math.min(value, top)) / top;
-      const parts = [0, 0.5, 1].map((share) => label(LEFT - 6, y(share * top) + 5, (share * top).toFixed(0), "end"));
+      const parts = [0, 0.5, 1].map((share) =>
+        label(LEFT - 6, y(share * top) + 5, (share * top).toFixed(0), "end"),
+      );
       parts.push(make("svg:path", { d: `M${LEFT},10V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}` }));
-      for (const c of [0, Math.floor(last / 2), last]) parts.push(label(x(c), HEIGHT - 8, this.checkpoints[c], "middle"));
+      for (const c of [0, Math.floor(last / 2), last])
+        parts.push(label(x(c), HEIGHT - 8, this.checkpoints[c], "middle"));
       let lowest = HEIGHT;
       const ends = Object.entries(summaries).sort((a, b) => a[1].at(-1).mid - b[1].at(-1).mid);
       for (const [name, points] of ends) {
         const line = (key) => points.map((p, c) => `${x(c).toFixed(1)},${y(p[key]).toFixed(1)}`);
         const colour = COLOURS[name];
         const band = [...line("low"), ...line("high").reverse()].join(" ");
-        parts.push(make("svg:polygon", { points: band, fill: colour, "fill-opacity": 0.15, stroke: "none" }));
+        parts.push(
+          make("svg:polygon", { points: band, fill: colour, "fill-opacity": 0.15, stroke: "none" }),
+        );
         parts.push(make("svg:polyline", { points: line("mid").join(" "), stroke: colour }));
         lowest = Math.min(lowest - 16, y(points.at(-1).mid) + 5);
-        const mark = make("svg:rect", { x: WIDTH - RIGHT + 6, y: lowest - 9, width: 8, height: 8, fill: colour, stroke: "none" });
+        const mark = make("svg:rect", {
+          x: WIDTH - RIGHT + 6,
+          y: lowest - 9,
+          width: 8,
+          height: 8,
+          fill: colour,
+          stroke: "none",
+        });
         const beyond = points.at(-1).mid > top ? " ↑" : "";
         parts.push(mark, label(WIDTH - RIGHT + 18, lowest, name + beyond, "start"));
       }
@@ -241,38 +310,66 @@
       const others = ["MultiSBM", "Doubler", "IF", "BTMB"];
       const worst = Math.max(mean.IF, mean.MultiSBM);
       const rules = [
-        ["R1", "Sparring is best of the paper’s five", others.every((name) => mean.Sparring < mean[name])],
+        [
+          "R1",
+          "Sparring is best of the paper’s five",
+          others.every((name) => mean.Sparring < mean[name]),
+        ],
         ["R2", "IF and MultiSBM come next", worst < mean.Doubler && worst < mean.BTMB],
         ["R3", "MultiSBM beats IF", mean.MultiSBM < mean.IF],
       ];
       this.lamps.replaceChildren(
         ...rules.map(([name, says, holds]) =>
-          make("span", { class: holds ? "play-lamp is-on" : "play-lamp" }, `${holds ? "✓" : "✗"} ${name}: ${says}`),
+          make(
+            "span",
+            { class: holds ? "play-lamp is-on" : "play-lamp" },
+            `${holds ? "✓" : "✗"} ${name}: ${says}`,
+          ),
         ),
       );
     }
 
-    /* In how many of the 16 scenarios R1, R2 and R3 hold at once is least of the three counts. */
+    /* The shade of a setting is the least of its three counts: in no more scenarios do all hold. */
     drawMap() {
       const [alphas, scales] = [0, 1].map((i) => [...new Set(this.map.map((row) => row[i]))]);
       const cells = this.map.map(([a, c, ...held]) => {
         const at = { x: 40 + 44 * scales.indexOf(c), y: 8 + 24 * alphas.indexOf(a) };
-        const fill = make("svg:rect", { ...at, width: 42, height: 22, class: "play-cell", "fill-opacity": Math.min(...held) / 24 });
+        const fill = make("svg:rect", {
+          ...at,
+          width: 42,
+          height: 22,
+          class: "play-cell",
+          "fill-opacity": Math.min(...held) / 24,
+        });
         return make("svg:g", {}, fill, label(at.x + 21, at.y + 16, held.join("·"), "middle"));
       });
       const rows = alphas.map((a, i) => label(34, 24 + 24 * i, a, "end"));
-      const columns = scales.map((c, i) => label(61 + 44 * i, 24 * alphas.length + 22, c, "middle"));
+      const columns = scales.map((c, i) =>
+        label(61 + 44 * i, 24 * alphas.length + 22, c, "middle"),
+      );
       this.dot = make("svg:rect", { width: 44, height: 24, class: "play-dot", rx: 3 });
       this.at = { alphas, scales };
       const size = `0 0 ${44 + 44 * scales.length} ${24 * alphas.length + 30}`;
-      const about = "In how many of 16 scenarios R1, R2 and R3 hold, by α (rows) and IF’s c (columns); the frame is the setting of the sliders.";
-      const drawn = make("svg:svg", { viewBox: size, role: "img", "aria-label": about, class: "play-map" }, ...rows, ...columns, ...cells, this.dot);
+      const about =
+        "In how many of 16 scenarios R1, R2 and R3 hold, by α (rows) and IF’s c (columns); the frame is the setting of the sliders.";
+      const drawn = make(
+        "svg:svg",
+        { viewBox: size, role: "img", "aria-label": about, class: "play-map" },
+        ...rows,
+        ...columns,
+        ...cells,
+        this.dot,
+      );
       return make("figure", {}, drawn, make("figcaption", {}, about));
     }
 
     moveDot() {
       if (!this.dot) return;
-      const near = (values, value) => values.reduce((best, v, i) => (Math.abs(v - value) < Math.abs(values[best] - value) ? i : best), 0);
+      const near = (values, value) =>
+        values.reduce(
+          (best, v, i) => (Math.abs(v - value) < Math.abs(values[best] - value) ? i : best),
+          0,
+        );
       this.dot.setAttribute("x", 39 + 44 * near(this.at.scales, this.scale));
       this.dot.setAttribute("y", 7 + 24 * near(this.at.alphas, this.alpha));
     }
@@ -281,7 +378,8 @@
       const distinct = new Set(this.mu).size > 1;
       const fits = this.machine === "UCB" && this.link === "linear" && this.alpha > 0 && distinct;
       if (!fits) {
-        this.bound.textContent = "The theorems speak of UCB with α > 0, of the linear link, and of arms that differ.";
+        this.bound.textContent =
+          "The theorems speak of UCB with α > 0, of the linear link, and of arms that differ.";
         return;
       }
       const { multisbm, doubler, printed } = bounds(this.mu, this.T, this.alpha);
@@ -296,7 +394,11 @@
       const own = this.vector === "own";
       const scenario = own ? `Utilities(${mu}, ${this.link}, name="play")` : `"${this.name}"`;
       const machine = this.machine === "UCB" ? `UCB, alpha=${this.alpha}` : this.machine;
-      const lines = [...REDUCTIONS.map((name) => `    ${name}(${machine}),`), `    IF(scale=${this.scale}),`, "    BTMB(),"];
+      const lines = [
+        ...REDUCTIONS.map((name) => `    ${name}(${machine}),`),
+        `    IF(scale=${this.scale}),`,
+        "    BTMB(),",
+      ];
       return [
         `from dueling import BTMB, IF, ${this.machine}, Champion, Doubler, MultiSBM, Sparring, simulate`,
         ...(own ? [`from dueling import Utilities, ${this.link}`] : []),

@@ -26,7 +26,8 @@
   const TELL = {
     Doubler: ({ t, x, y, b }) => {
       const { i, start, length } = epoch(t, 1);
-      const fresh = t === start ? `Epoch ${i} begins: ${length} rounds, a machine that knows nothing. ` : "";
+      const fresh =
+        t === start ? `Epoch ${i} begins: ${length} rounds, a machine that knows nothing. ` : "";
       const step =
         i === 1
           ? "Theorem D, step 3: nothing precedes the first epoch, so the bag holds one arm, whichever it is."
@@ -44,7 +45,8 @@
     },
     Champion: ({ t, x, y, b }) => {
       const { i, start, length } = epoch(t, 0);
-      const fresh = t === start ? `Epoch ${i} begins: for ${length} rounds ${x} stands on the left. ` : "";
+      const fresh =
+        t === start ? `Epoch ${i} begins: for ${length} rounds ${x} stands on the left. ` : "";
       return `${fresh}The machine of ${x} sends ${y} and is fed ${b}. Against a still opponent the outcome of a duel is a reward; the arm sent most often stands next.`;
     },
     Sparring: ({ x, y, b }) =>
@@ -60,11 +62,19 @@
       this.say = say;
       this.strip = make("svg:svg", { role: "img" });
       this.bars = make("div", { class: "play-panels" });
-      this.scrub = slider("round", { min: 1, max: ROUNDS, step: 1, value: 1, input: (t) => this.show(t) });
-      const button = (name, act) => make("button", { type: "button", class: "play-button", onclick: act }, name);
+      this.scrub = slider("round", {
+        min: 1,
+        max: ROUNDS,
+        step: 1,
+        value: 1,
+        input: (t) => this.show(t),
+      });
+      const button = (name, act) =>
+        make("button", { type: "button", class: "play-button", onclick: act }, name);
       this.film = button("Play", () => this.toggle());
       const names = algorithm.split(" ");
-      const pick = names.length > 1 ? [choice("algorithm", names, names[0], (name) => this.take(name))] : [];
+      const pick =
+        names.length > 1 ? [choice("algorithm", names, names[0], (name) => this.take(name))] : [];
       box.append(
         ...pick,
         this.strip,
@@ -87,7 +97,9 @@
       this.scenario = utilities(ARITH, "linear", "arith/linear");
       const { order, played } = this.run(ROUNDS);
       this.order = order;
-      this.log = played.read(-1, "log").map((code) => [Math.floor(code / 6) % 6, code % 6, Math.floor(code / 36)]);
+      this.log = played
+        .read(-1, "log")
+        .map((code) => [Math.floor(code / 6) % 6, code % 6, Math.floor(code / 36)]);
       this.show(1);
     }
 
@@ -129,18 +141,39 @@
       const from = Math.max(0, this.t - 14);
       const parts = [];
       const cell = (i, at, arm, won) => {
-        parts.push(make("svg:rect", { x: 8 + 30 * i, y: at, width: 24, height: 34, rx: 4, class: won ? "filled" : "" }));
-        parts.push(make("svg:text", { x: 20 + 30 * i, y: at + 22, "text-anchor": "middle" }, this.arm(arm)));
+        parts.push(
+          make("svg:rect", {
+            x: 8 + 30 * i,
+            y: at,
+            width: 24,
+            height: 34,
+            rx: 4,
+            class: won ? "filled" : "",
+          }),
+        );
+        parts.push(
+          make("svg:text", { x: 20 + 30 * i, y: at + 22, "text-anchor": "middle" }, this.arm(arm)),
+        );
       };
       this.log.slice(from, this.t).forEach(([x, y, b], i) => {
         const rule = EPOCHS[this.algorithm]?.(from + i + 1);
-        if (rule?.start === from + i + 1) parts.push(make("svg:path", { d: `M${5 + 30 * i},2V98`, class: "play-epoch" }));
+        if (rule?.start === from + i + 1)
+          parts.push(make("svg:path", { d: `M${5 + 30 * i},2V98`, class: "play-epoch" }));
         cell(i, 6, x, !b);
         cell(i, 46, y, b);
-        parts.push(make("svg:text", { x: 20 + 30 * i, y: 95, "text-anchor": "middle", class: "play-small" }, String(from + i + 1)));
+        parts.push(
+          make(
+            "svg:text",
+            { x: 20 + 30 * i, y: 95, "text-anchor": "middle", class: "play-small" },
+            String(from + i + 1),
+          ),
+        );
       });
       this.strip.setAttribute("viewBox", "0 0 430 100");
-      this.strip.setAttribute("aria-label", "The last rounds: the left arms above the right arms, the preferred ones filled.");
+      this.strip.setAttribute(
+        "aria-label",
+        "The last rounds: the left arms above the right arms, the preferred ones filled.",
+      );
       this.strip.replaceChildren(...parts);
     }
 
@@ -159,7 +192,10 @@
           this.indices("right machine", machine(1, 0)),
         ],
         MultiSBM: () => [this.indices(`machine of ${this.arm(x)}`, machine(0, x))],
-        Champion: () => [this.indices(`machine of ${this.arm(x)}`, machine(0, x)), this.tally("sent in this epoch", this.sent())],
+        Champion: () => [
+          this.indices(`machine of ${this.arm(x)}`, machine(0, x)),
+          this.tally("sent in this epoch", this.sent()),
+        ],
         Doubler: () => [
           this.indices("the machine", machine(0, 0)),
           this.tally("the bag in use", bag),
@@ -192,12 +228,20 @@
     }
 
     tally(title, counts) {
-      const all = Math.max(1, counts.reduce((a, b) => a + b, 0));
-      return panel(title, this.sorted((x) => [String(counts[x]), (100 * counts[x]) / all, 0]));
+      const all = Math.max(
+        1,
+        counts.reduce((a, b) => a + b, 0),
+      );
+      return panel(
+        title,
+        this.sorted((x) => [String(counts[x]), (100 * counts[x]) / all, 0]),
+      );
     }
 
     sorted(row) {
-      return this.order.map((arm, x) => [LETTERS[arm], ...row(x)]).sort((a, b) => (a[0] < b[0] ? -1 : 1));
+      return this.order
+        .map((arm, x) => [LETTERS[arm], ...row(x)])
+        .sort((a, b) => (a[0] < b[0] ? -1 : 1));
     }
   }
 
@@ -207,11 +251,21 @@
         "tr",
         {},
         make("th", { scope: "row" }, name),
-        make("td", {}, make("i", { style: `width:${solid}%` }), make("i", { class: "is-light", style: `width:${light}%` })),
+        make(
+          "td",
+          {},
+          make("i", { style: `width:${solid}%` }),
+          make("i", { class: "is-light", style: `width:${light}%` }),
+        ),
         make("td", {}, text),
       ),
     );
-    return make("table", { class: "play-bars" }, make("caption", {}, title), make("tbody", {}, ...bars));
+    return make(
+      "table",
+      { class: "play-bars" },
+      make("caption", {}, title),
+      make("tbody", {}, ...bars),
+    );
   }
 
   /* The film of a relapse: a long run of Sparring on 1good, whose number the chapter found. */
@@ -221,17 +275,31 @@
       const T = 2 ** 16;
       const checkpoints = Array.from({ length: frames }, (_, i) => ((i + 1) * T) / frames);
       this.scenario = utilities(GOOD, "linear", "1good/linear");
-      this.found = play(this.scenario, "Sparring(UCB)", { T, seed: SEED, run, checkpoints, alpha: ALPHA });
+      this.found = play(this.scenario, "Sparring(UCB)", {
+        T,
+        seed: SEED,
+        run,
+        checkpoints,
+        alpha: ALPHA,
+      });
       this.curve = regret(this.scenario, this.found);
       const { line, say } = speaker();
       this.say = say;
       this.picture = make("svg:svg", { viewBox: "0 0 430 150", role: "img" });
       this.map = make("svg:svg", { viewBox: "0 0 200 150", role: "img", class: "play-pairs" });
       const film = slider("time", {
-        min: 0, max: frames - 1, step: 1, value: 0,
-        shown: (i) => String(checkpoints[i]), input: (i) => this.show(i),
+        min: 0,
+        max: frames - 1,
+        step: 1,
+        value: 0,
+        shown: (i) => String(checkpoints[i]),
+        input: (i) => this.show(i),
       });
-      const head = make("p", {}, `The film of a relapse: run ${run} of Sparring on 1good, ${T} rounds.`);
+      const head = make(
+        "p",
+        {},
+        `The film of a relapse: run ${run} of Sparring on 1good, ${T} rounds.`,
+      );
       box.append(head, make("div", { class: "play-panels" }, this.picture, this.map), line, film);
       this.show(0);
     }
@@ -249,26 +317,55 @@
     show(i) {
       const { checkpoints } = this.found;
       const top = this.curve.at(-1);
-      const points = this.curve.map((value, c) => `${30 + (390 * c) / 127},${140 - (130 * value) / top}`);
+      const points = this.curve.map(
+        (value, c) => `${30 + (390 * c) / 127},${140 - (130 * value) / top}`,
+      );
       this.picture.replaceChildren(
         make("svg:polyline", { points: points.join(" "), "stroke-opacity": 0.3 }),
         make("svg:polyline", { points: points.slice(0, i + 1).join(" "), stroke: "#0072B2" }),
       );
-      this.picture.setAttribute("aria-label", `Regret so far ${this.curve[i].toFixed(0)}, at the end ${top.toFixed(0)}.`);
+      this.picture.setAttribute(
+        "aria-label",
+        `Regret so far ${this.curve[i].toFixed(0)}, at the end ${top.toFixed(0)}.`,
+      );
       const pairs = this.window(i);
       const each = checkpoints[0];
       const cells = pairs.flatMap((row, x) =>
-        row.map((n, y) => make("svg:rect", { x: 30 + 22 * y, y: 16 + 22 * x, width: 20, height: 20, class: "play-cell", "fill-opacity": n / each })),
+        row.map((n, y) =>
+          make("svg:rect", {
+            x: 30 + 22 * y,
+            y: 16 + 22 * x,
+            width: 20,
+            height: 20,
+            class: "play-cell",
+            "fill-opacity": n / each,
+          }),
+        ),
       );
       const names = [...Array(6).keys()].flatMap((x) => [
-        make("svg:text", { x: 40 + 22 * x, y: 12, "text-anchor": "middle", class: "play-small" }, LETTERS[x]),
-        make("svg:text", { x: 22, y: 31 + 22 * x, "text-anchor": "end", class: "play-small" }, LETTERS[x]),
+        make(
+          "svg:text",
+          { x: 40 + 22 * x, y: 12, "text-anchor": "middle", class: "play-small" },
+          LETTERS[x],
+        ),
+        make(
+          "svg:text",
+          { x: 22, y: 31 + 22 * x, "text-anchor": "end", class: "play-small" },
+          LETTERS[x],
+        ),
       ]);
       this.map.replaceChildren(...names, ...cells);
-      this.map.setAttribute("aria-label", "Which pairs met in these rounds: the left arm by rows, the right arm by columns.");
-      const without = pairs.slice(1).reduce((sum, row) => sum + row.slice(1).reduce((a, b) => a + b, 0), 0);
+      this.map.setAttribute(
+        "aria-label",
+        "Which pairs met in these rounds: the left arm by rows, the right arm by columns.",
+      );
+      const without = pairs
+        .slice(1)
+        .reduce((sum, row) => sum + row.slice(1).reduce((a, b) => a + b, 0), 0);
       const share = Math.round((100 * without) / each);
-      this.say(`Rounds ${checkpoints[i] - each + 1} to ${checkpoints[i]}: the best arm A was on neither side in ${share} % of them. Regret so far ${this.curve[i].toFixed(0)}.`);
+      this.say(
+        `Rounds ${checkpoints[i] - each + 1} to ${checkpoints[i]}: the best arm A was on neither side in ${share} % of them. Regret so far ${this.curve[i].toFixed(0)}.`,
+      );
     }
   }
 
