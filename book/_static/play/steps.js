@@ -47,7 +47,11 @@
       const { i, start, length } = epoch(t, 0);
       const fresh =
         t === start ? `Epoch ${i} begins: for ${length} rounds ${x} stands on the left. ` : "";
-      return `${fresh}The machine of ${x} sends ${y} and is fed ${b}. Against a still opponent the outcome of a duel is a reward; the arm sent most often stands next.`;
+      const step =
+        x === "A"
+          ? "While the best arm stands, only its challengers cost anything (Theorem C)."
+          : "A wrong champion stands: Theorem C, step 3, says how seldom that is.";
+      return `${fresh}The machine of ${x} sends ${y} and is fed ${b}; the arm sent most often stands next. ${step}`;
     },
     Sparring: ({ x, y, b }) =>
       `The left machine sends ${x} and is fed ${1 - b}; the right one sends ${y} and is fed ${b}. ` +
