@@ -72,15 +72,14 @@ def machine() -> Drawing:
 # --- the reductions
 
 
-def epochs(d: Drawing, y: float, count: int) -> list[tuple[float, float]]:
-    """The left edges and widths of epochs of 2, 4, 8, ... rounds, with a mark for each round."""
-    unit, at, found = 640 / (2 ** (count + 1) - 2), 40.0, []
-    for i in range(1, count + 1):
-        width = unit * 2**i
-        found.append((at, width))
-        for r in range(2**i):
+def epochs(d: Drawing, y: float, sizes: list[int]) -> list[tuple[float, float]]:
+    """The left edges and widths of epochs of these many rounds, with a mark for each round."""
+    unit, at, found = 640 / sum(sizes), 40.0, []
+    for size in sizes:
+        found.append((at, unit * size))
+        for r in range(size):
             d.line((at + r * unit, y), (at + r * unit, y + 6), width=1)
-        at += width
+        at += unit * size
     d.arrow((40, y), (at + 20, y))
     return found
 
@@ -93,7 +92,7 @@ def doubler() -> Drawing:
         "reset plays the right side; its arms go into a bag, and the left side of the next epoch "
         "draws from that bag.",
     )
-    spans = epochs(d, 190, 4)
+    spans = epochs(d, 190, [2, 4, 8, 16])
     d.words(705, 222, "rounds", anchor="end", size=13)
     for i, (x, width) in enumerate(spans, 1):
         d.box(x + 3, 20, width - 6, 44, colour=LEFT, fill=PALE)
@@ -133,7 +132,7 @@ def multisbm() -> Drawing:
         d.arrow((at + 46, 75), (at + 60, 75))
         d.arrow((at + 123, 75), (at + 138, 75))
         d.arrow((at + 160, 97), (at + 160, 130), (at + 92, 130), (at + 92, 105), colour=GOOD)
-        d.words(at + 132, 147, "*b*", size=14, colour=GOOD)
+        d.words(at + 128, 147, "the choice", size=13, colour=GOOD)
         if i < 2:
             d.arrow((at + 181, 75), (at + 237, 75), stroke_dasharray="6 4")
     d.words(360, 180, "a right arm becomes the next left arm", size=14)
@@ -146,22 +145,20 @@ def champion() -> Drawing:
     d = Drawing(
         200,
         "Champion's epochs on a line. In each epoch one arm stands on the left, and its own "
-        "machine plays challengers on the right. The arm played most is the next champion. The "
-        "machines are never reset.",
+        "machine plays challengers on the right. The arm played most is the next champion: first "
+        "a, then c, then b for good. The machines are never reset.",
     )
-    spans = epochs(d, 165, 4)
-    for (x, width), who, rivals in zip(
-        spans, "acbb", ("ca", "cbcc", "b" * 8, "b" * 16), strict=True
-    ):
-        d.box(x + 3, 18, width - 6, 44, colour=LEFT, fill=PALE)
+    rivals = ("c", "cb", "cabb", "bcbbabbb", "bbbbbbbabbbbbbbb")
+    spans = epochs(d, 165, [len(arms) for arms in rivals])
+    for (x, width), who, arms in zip(spans, "acbbb", rivals, strict=True):
+        d.box(x + 2, 18, width - 4, 44, colour=LEFT, fill=PALE)
         d.words(x + width / 2, 46, who if width < 60 else f"{who} stands", colour=LEFT, size=16)
-        for j, rival in enumerate(rivals):
-            d.words(x + (j + 0.5) * width / len(rivals), 137, rival, size=14, colour=RIGHT)
-    for (x, width), most in zip(spans[:-1], "cbb", strict=True):
-        d.arrow((x + width * 0.7, 122), (x + width + 14, 66), colour=GOOD)
-        d.words(x + width - 8, 100, most, size=13, colour=GOOD, font_weight="bold")
+        for j, arm in enumerate(arms):
+            d.words(x + (j + 0.5) * width / len(arms), 150, arm, size=14, colour=RIGHT)
+    for (x, width), (later, _) in pairwise(spans):
+        d.arrow((x + width * 0.6, 134), (later + 8, 66), colour=GOOD)
     d.words(700, 12, "left: the champion", anchor="end", size=13, colour=LEFT)
-    d.words(700, 115, "right: its machine's arms", anchor="end", size=13, colour=RIGHT)
+    d.words(700, 128, "right: its machine's arms", anchor="end", size=13, colour=RIGHT)
     d.words(705, 192, "rounds", anchor="end", size=13)
     return d
 

@@ -8,6 +8,7 @@ from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
 from edition import layers
+from edition.release import pdf
 from edition.sphinx import layers as sphinx_layers
 from edition.sphinx import search
 from edition.witness import Verdict
@@ -129,6 +130,22 @@ def test_a_box_of_one_sentence_becomes_a_badge():
     section = page(statement, ours("The proposition is not in the paper."), ours(longer))
     assert section[1][0].astext() == "Proposition 1 ours"
     assert len(section) == 3 and longer in section.astext()
+
+
+# --- print
+
+
+def test_print_keeps_the_lines_of_checks_and_no_code(tmp_path):
+    body = f"""<article class="bd-article"><h1>A</h1><p id="text">Words.</p>
+<details class="fold set-up"><summary>Set-up</summary><pre>import z3</pre></details>
+<details class="fold check"><summary>{layers.verdicts(VERDICT)[0][0]}</summary>
+<div class="how">z3</div><pre>w.proved()</pre></details>
+<details class="ledger"><summary>1 check</summary><table></table></details></article>"""
+    (tmp_path / "a.html").write_text(body, encoding="utf-8")
+    article = pdf.chapter(tmp_path, "Part", "a").article
+    assert article.select_one("p.witness")["id"] == "a.html#w-x-order"
+    assert not article.select("pre, details.fold, div.how")
+    assert article.select("details.ledger[open] table") and "Words." in article.get_text()
 
 
 # --- search

@@ -13,7 +13,8 @@
       if (!own && !above && !here) return 0;
       sum += 10 * own + 3 * above + here;
     }
-    return sum + 1 / (1 + title.length); // of equals the shorter title
+    const phrase = words.join(" ");
+    return sum + (plain(title).includes(phrase) ? (20 * phrase.length) / title.length : 0);
   }
 
   /* The words around the first hit, with every hit marked. */
