@@ -54,10 +54,12 @@ def curves(T: int = 1024, runs: int = 5) -> tuple[str, str]:
         path = " ".join(f"{x:.0f},{y:.1f}" for x, y in zip(xs, ys, strict=True))
         parts.append(f'<polyline points="{path}" stroke="{COLOURS[name]}" fill="none"/>')
     for i, (name, mean) in enumerate(sorted(means.items(), key=lambda pair: -pair[1][-1])):
-        parts.append(_text(338, 30 + 32 * i, f"{name} {mean[-1]:.0f}", "start"))
+        at = f'x="338" y="{21 + 32 * i}" width="9" height="9" fill="{COLOURS[name]}"'
+        parts.append(f'<rect {at} stroke="none"/>')
+        parts.append(_text(352, 30 + 32 * i, f"{name} {mean[-1]:.0f}", "start"))
     ends = ", ".join(f"{name} {mean[-1]:.0f}" for name, mean in means.items())
     alt = f"Regret of the reductions over {T} duels, mean of {runs} runs: {ends}."
-    return _svg(430, 160, parts), alt
+    return _svg(450, 160, parts), alt
 
 
 class Seen(Game):
@@ -91,14 +93,17 @@ def rounds(algorithm: str, T: int = 14) -> tuple[str, str]:
 
 
 def _svg(width: int, height: int, parts: list[str]) -> str:
+    """The picture; its attributes are for the PDF, which has no style of its own for it."""
+    drawn = 'fill="none" stroke="currentColor" style="max-width: 30rem"'
     inside = "".join(parts)
-    return f'<svg viewBox="0 0 {width} {height}" aria-hidden="true">{inside}</svg>'
+    return f'<svg viewBox="0 0 {width} {height}" {drawn} aria-hidden="true">{inside}</svg>'
 
 
 def _box(x: int, y: int, width: int, height: int, filled: bool = False) -> str:
-    kind = "filled" if filled else "plain"
-    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="5" class="{kind}"/>'
+    kind = 'class="filled" fill="currentColor" fill-opacity="0.2"' if filled else 'class="plain"'
+    return f'<rect x="{x}" y="{y}" width="{width}" height="{height}" rx="5" {kind}/>'
 
 
 def _text(x: int, y: int, text: str, anchor: str = "middle") -> str:
-    return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(text)}</text>'
+    drawn = f'text-anchor="{anchor}" fill="currentColor" stroke="none" font-size="14"'
+    return f'<text x="{x}" y="{y}" {drawn}>{escape(text)}</text>'
