@@ -137,6 +137,7 @@ def test_a_box_of_one_sentence_becomes_a_badge():
 
 def test_print_keeps_the_lines_of_checks_and_no_code(tmp_path):
     body = f"""<article class="bd-article"><h1>A</h1><p id="text">Words.</p>
+<a class="picture" href="../figures/a.svg"><img src="a.png"/></a>
 <details class="fold set-up"><summary>Set-up</summary><pre>import z3</pre></details>
 <details class="fold check"><summary>{layers.verdicts(VERDICT)[0][0]}</summary>
 <div class="how">z3</div><pre>w.proved()</pre></details>
@@ -144,7 +145,7 @@ def test_print_keeps_the_lines_of_checks_and_no_code(tmp_path):
     (tmp_path / "a.html").write_text(body, encoding="utf-8")
     article = pdf.chapter(tmp_path, "Part", "a").article
     assert article.select_one("p.witness")["id"] == "a.html#w-x-order"
-    assert not article.select("pre, details.fold, div.how")
+    assert not article.select("pre, details.fold, div.how, a") and article.img
     assert article.select("details.ledger[open] table") and "Words." in article.get_text()
 
 

@@ -120,6 +120,8 @@ def chapter(html: Path, part: str, page: str) -> Chapter:
     for line in article.find_all("p"):
         if line.get_text().startswith("Download:"):
             line.decompose()
+    for link in article.select("a.picture"):
+        link.unwrap()
     for fold in article.select("details.fold"):
         keep_verdicts(fold)
     for fold in article.find_all("details"):
