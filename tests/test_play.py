@@ -100,7 +100,7 @@ def test_a_game_by_keyboard_ends_with_the_numbers_of_the_package(visit):
     shown = {name.split()[0]: float(value) for name, value in rows}
     code = tab.locator('[data-play="bandit"] .play-python code').text_content()
     for name, value in printed(code):
-        assert shown[name] == pytest.approx(float(value), abs=0.0051)
+        assert shown[name] == pytest.approx(float(value), abs=1e-9)
     assert "You" in shown and "is best" in tab.inner_text(".play-said")
 
 

@@ -8,6 +8,9 @@
   const MU = [0.8, 0.7, 0.575, 0.45, 0.325, 0.2];
   const REDUCTIONS = ["Sparring", "MultiSBM", "Doubler", "Champion"];
 
+  /* Gaps are multiples of 1/80: four digits say all, and Python rounds them alike. */
+  const exact = (sum) => String(Number(sum.toFixed(4)));
+
   class Round {
     constructor(box, seed) {
       this.box = box;
@@ -123,7 +126,7 @@
           "tr",
           { class: who === "You" ? "is-you" : "" },
           make("td", {}, who),
-          make("td", {}, sum.toFixed(2)),
+          make("td", {}, exact(sum)),
         ),
       );
       const head = make(
@@ -140,7 +143,7 @@
       );
       const best = LETTERS[this.order.indexOf(0)];
       this.say(
-        `${told} The cards turn: ${best} is best. Your regret is ${this.lost.toFixed(2)}: in each round, the ` +
+        `${told} The cards turn: ${best} is best. Your regret is ${exact(this.lost)}: in each round, the ` +
           "best utility less the mean of your two. The reductions met the same cards and the same random " +
           "numbers. Twenty rounds are few: they still explore, and may lose more than a player who picks at random.",
       );
@@ -153,7 +156,7 @@
         "for reduction in (Sparring, MultiSBM, Doubler, Champion):",
         `    game = dict(T=${ROUNDS}, runs=1, seed=${this.seed}, checkpoints=[${ROUNDS}])`,
         '    result = simulate("arith/linear", reduction(UCB), **game)',
-        "    print(reduction.__name__, result.regret[0, -1].round(2))",
+        "    print(reduction.__name__, result.regret[0, -1].round(4))",
       ].join("\n");
     }
   }
