@@ -24,7 +24,7 @@ PLAIN = (
     "frac tfrac dfrac sqrt big Big bigg Bigg left right quad qquad displaystyle rm text begin end "
     "le ge ne gg ll in notin subset setminus cap cup to mapsto leftarrow mid approx sim propto "
     "infty pm cdot times dots ldots exists langle rangle lceil rceil lfloor rfloor square top "
-    "ln log exp max min sup inf limsup liminf sum int prod det tanh cosh"
+    "ln log exp max min sup inf limsup liminf sum int prod det tanh cosh cos sec asymp lim"
 )
 _PIECE = re.compile(
     r"\\(?:text|begin|end)\s*\{[^}]*\}"

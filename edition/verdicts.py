@@ -153,16 +153,6 @@ def dominated(results: Results) -> Found:
     return settled(bool(share.min() > 0.8), bool(late > early)), said
 
 
-def conjecture(results: Results) -> Found:
-    """Sparring over UCB against twice one machine: not refuted by simulation, and not proved."""
-    ratio = results("growth-predicted")["Sparring; median"]
-    said = (
-        f"a typical run costs {ratio.min():.2f} to {ratio.max():.2f} times two machines; "
-        "no proof is known"
-    )
-    return OPEN if ratio.max() < 2 else NOT, said
-
-
 def stuck(results: Results) -> Found:
     """Whether more than one run in five hundred of Sparring relapses, and none of MultiSBM."""
     tail, shape = results("tails-sparring"), results("tails-shape")
@@ -209,7 +199,6 @@ RULES = {
     "tournaments": tournaments,
     "arms": arms,
     "dominated": dominated,
-    "conjecture": conjecture,
     "stuck": stuck,
     "progressions": progressions,
     "sides": sides,
@@ -223,7 +212,6 @@ PAGES = {
     "tournaments": ["growth"],
     "arms": ["growth"],
     "dominated": ["growth"],
-    "conjecture": ["growth", "tails"],
     "stuck": ["tails"],
     "progressions": ["figure"],
     "sides": ["beyond"],

@@ -193,8 +193,6 @@ def ties(worst):
         ("dominated", {"growth-share": shares(0.9, 0.85)}, REPRODUCED),
         ("dominated", {"growth-share": shares(0.3, 0.4)}, CHOICES),
         ("dominated", {"growth-share": shares(0.4, 0.3)}, NOT),
-        ("conjecture", {"growth-predicted": {"Sparring; median": np.array([1.2])}}, OPEN),
-        ("conjecture", {"growth-predicted": {"Sparring; median": np.array([2.2])}}, NOT),
         ("stuck", tail(0.01, largest=9.0), REPRODUCED),
         ("stuck", tail(0.001, largest=9.0), CHOICES),
         ("stuck", tail(0.01, largest=1.5), NOT),
