@@ -1,8 +1,13 @@
 """A live session plays the very text: the same decisions, whatever happens to its process."""
 
+import copy
 import gc
 import json
+import pickle
+import threading
+import time
 from fractions import Fraction as F
+from io import FileIO
 from math import comb, exp, log
 
 import numpy as np
@@ -16,6 +21,7 @@ from test_properties import ALGORITHMS
 from dueling import IF, KLUCB, UCB, Algorithm, Champion, MultiSBM, Single, Sparring, Thompson
 from dueling.later import RMED1, RUCB, DoubleThompson, SelfSparring, VersatileDB, WinnerStays
 from dueling.live import Duel, Live, interval, log_evidence
+from dueling.live import log as logs
 
 ALL = [*ALGORITHMS, Champion(UCB), Champion(Thompson, r=0.5), Champion(KLUCB), Champion(Ten)]
 ALL += [f() for f in (RUCB, RMED1, DoubleThompson, SelfSparring, VersatileDB, WinnerStays)]
@@ -388,3 +394,138 @@ def test_the_advance_of_a_machine_is_watched():
             return self.K
 
     assert "not an arm" in bad(Live, Champion(Off), NAMES)
+
+
+# The file
+
+
+def test_a_file_that_is_no_log_stays_as_it_is(tmp_path):
+    live, log = Live(Sparring(UCB), NAMES), tmp_path / "log"
+    judged(live, 1, 20)
+    live.save(log)
+    log.write_bytes(log.read_bytes() + b'["tell", 9')
+    notes, table = tmp_path / "notes.txt", tmp_path / "table.json"
+    notes.write_bytes(b"one\nand the last line, without an end")
+    table.write_bytes(b'{"format": 1}')
+    for path in (notes, table, log):
+        before = path.read_bytes()
+        bad(Live.load, path, Champion(UCB))
+        assert path.read_bytes() == before
+    assert Live.load(log, Sparring(UCB)).events == live.events
+    assert log.read_bytes().endswith(b"]\n")
+
+
+def test_a_log_that_cannot_be_written_changes_nothing(tmp_path):
+    (tmp_path / "here").mkdir()
+    live = Live(Champion(UCB), NAMES[:3], seed=3, log=tmp_path / "here" / "log")
+    twin = Live(Champion(UCB), NAMES[:3], seed=3)
+    for r in range(20):
+        (tmp_path / "here").rename(tmp_path / "away")
+        for _ in range(r % 3):
+            with pytest.raises(OSError):
+                live.ask()
+        (tmp_path / "away").rename(tmp_path / "here")
+        live.tell(live.ask(), None)
+        twin.tell(twin.ask(), None)
+    assert state(live) == state(twin)
+    assert state(Live.load(tmp_path / "here" / "log", Champion(UCB))) == state(twin)
+
+
+def test_a_line_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    live = Live(Champion(UCB), NAMES[:3], log=tmp_path / "log")
+    before = (tmp_path / "log").read_bytes()
+
+    class Full(FileIO):
+        def write(self, text):
+            return super().write(text[:5])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(logs, "open", lambda path, *_, **__: Full(path, "r+"), raising=False)
+        with pytest.raises(OSError, match="no room"):
+            live.ask()
+    assert (tmp_path / "log").read_bytes() == before and live.open == []
+    live.ask()
+    assert len(Live.load(tmp_path / "log", Champion(UCB)).open) == 1
+
+
+def test_two_sessions_do_not_write_to_one_log(tmp_path):
+    log = tmp_path / "log"
+    live = Live(Champion(UCB), NAMES[:3], log=log)
+    other = Live.load(log, Champion(UCB))
+    other.tell(other.ask(), None)
+    assert "somebody else has written" in bad(live.ask)
+    assert state(Live.load(log, Champion(UCB))) == state(other) and live.open == []
+    live.save(tmp_path / "mine")
+    live.ask()
+    assert len(Live.load(tmp_path / "mine", Champion(UCB)).open) == 1
+
+
+def test_a_log_stays_where_it_was_begun(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    live = Live(Champion(UCB), ["tea", "\ud800"], log="log")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    live.ask()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    assert Live.load(tmp_path / "log", Champion(UCB)).open == live.open
+
+
+def test_a_bad_path_is_refused_in_a_sentence(tmp_path):
+    live = Live(Champion(UCB), NAMES)
+    for path in (3, 1.5, True, "", b"log", ["log"], "a\0b", tmp_path / "no" / "log", tmp_path):
+        assert bad(Live, Champion(UCB), NAMES, log=path).startswith("log is ")
+        assert bad(live.save, path).startswith("path is ")
+        assert bad(Live.load, path, Champion(UCB)).startswith("path is ")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "deep").write_text("[" * 100_000 + "\n")
+    assert "line 1" in bad(Live.load, tmp_path / "deep", Champion(UCB))
+
+
+# Threads and processes
+
+
+def test_another_thread_waits_while_the_text_thinks():
+    gate, seen = threading.Event(), []
+
+    def thinks(game):
+        while game.on():
+            gate.wait(60)
+            game.play(0, 1)
+
+    gate.set()
+    live = Live(Algorithm.of(thinks), NAMES[:2])
+    duel = live.ask()
+    gate.clear()
+    judge = threading.Thread(target=live.tell, args=(duel, None))
+    judge.start()
+    while live._turns.duel is not None:
+        time.sleep(0.001)
+    looker = threading.Thread(target=lambda: seen.append((live.on(), live.ready(), live.open)))
+    looker.start()
+    looker.join(0.1)
+    gate.set()
+    judge.join(60)
+    looker.join(60)
+    assert seen == [(True, True, [])]
+
+
+def test_a_session_belongs_to_one_process_and_has_no_copy(monkeypatch):
+    live = Live(Champion(UCB), NAMES)
+    duel = live.ask()
+    for copied in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="cannot be copied"):
+            copied(live)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.getpid", lambda: 1)
+        assert "process is 1" in bad(live.ask)
+        assert "process is 1" in bad(live.tell, duel, None) and "process" in bad(live.drop, duel)
+    live.tell(duel, None)
+
+
+def test_votes_and_counts_of_a_wrong_shape_are_refused():
+    live = Live(Champion(UCB), NAMES)
+    duel = live.ask()
+    for winner in (np.array(["tea", "milk"]), [], 0, True):
+        assert "winner is" in bad(live.tell, duel, winner)
+    assert "wins has 1 dimension" in bad(interval, [1, 2], [3, 4])
+    assert "duels has 1 dimension" in bad(interval, 1, [3])

@@ -37,7 +37,8 @@ def interval(wins: float, duels: float, delta: float = 0.05) -> tuple[float, flo
     >>> [round(end, 3) for end in interval(30, 40)]
     [0.512, 0.914]
     """
-    (s,), (n,) = _votes([wins], [duels])
+    one = (checks.numbers(name, v, 0) for name, v in (("wins", wins), ("duels", duels)))
+    s, n = map(float, _votes(*one))
     delta = checks.real("delta", delta, "a number in (0, 1)", lambda d: 0 < d < 1)
     if n == 0:
         return 0.0, 1.0

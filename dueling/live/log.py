@@ -3,7 +3,9 @@
 import json
 import os
 from pathlib import Path
+from typing import Any
 
+from ..engine import checks
 from ..engine.algorithm import Algorithm
 
 FORMAT = {"format": "dueling live log", "version": 1}
@@ -15,40 +17,77 @@ def head(algorithm: Algorithm, **settings) -> dict:
     return json.loads(json.dumps(FORMAT | named | settings, default=str))
 
 
-def line(entry: dict | tuple | list) -> str:
+def _bytes(entry: dict | tuple | list) -> bytes:
     """An entry as a line."""
-    return json.dumps(entry, ensure_ascii=False) + "\n"
+    return (json.dumps(entry, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
 
 
-def write(path: str | os.PathLike, entries: list) -> None:
+class File:
+    """The file of one session, and of its size: nobody else writes to it."""
+
+    def __init__(self, path: Path, size: int):
+        self.path, self.size = path, size
+
+    def append(self, entry: tuple | list) -> None:
+        """Put one line at the end, whole or not at all."""
+        text, written = _bytes(entry), 0
+        with open(self.path, "r+b", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            if size != self.size:
+                why = "somebody else has written there; save goes on in another file"
+                raise ValueError(f"log is {self.path}, now {size} bytes, not {self.size}: {why}.")
+            try:
+                written = file.write(text)
+            finally:
+                if written < len(text):
+                    file.truncate(size)
+        if written < len(text):
+            raise OSError(f"log is {self.path}; no room for another line is left there.")
+        self.size += written
+
+
+def path(name: str, value: Any) -> Path:
+    """The value as a whole path, if it names a file in a folder that is there."""
+    if not (isinstance(value, str | os.PathLike) and os.fspath(value) and "\0" not in str(value)):
+        checks.refuse(name, value, "the path of a file")
+    whole = Path(os.path.abspath(os.fsdecode(value)))
+    if whole.is_dir() or not whole.parent.is_dir():
+        checks.refuse(name, value, "the path of a file, in a folder that is there")
+    return whole
+
+
+def write(path: Path, entries: list) -> File:
     """Write a whole log, or leave the file as it was."""
-    half = Path(f"{os.fspath(path)}.{os.getpid()}.part")
-    half.write_text("".join(map(line, entries)), encoding="utf-8")
-    os.replace(half, path)
+    text, half = b"".join(map(_bytes, entries)), Path(f"{path}.{os.getpid()}.part")
+    try:
+        half.write_bytes(text)
+        os.replace(half, path)
+    finally:
+        half.unlink(missing_ok=True)
+    return File(path, len(text))
 
 
-def append(path: str | os.PathLike | None, entry: tuple | list) -> None:
-    """Put one line at the end of the file, if there is one, before anything else happens."""
-    if path is not None:
-        with open(path, "a", encoding="utf-8") as file:
-            file.write(line(entry))
-
-
-def read(path: str | os.PathLike) -> tuple[dict, list]:
-    """The first line and the events; a last line that was cut off is cut from the file as well."""
-    text = Path(path).read_bytes()
-    whole, newline, rest = text.rpartition(b"\n")
-    if rest:
-        os.truncate(path, len(whole + newline))
+def read(path: Path) -> tuple[dict, list, int]:
+    """The first line, the events, and where they end: a last line may have been cut off."""
+    whole, newline, _ = path.read_bytes().rpartition(b"\n")
     entries = [_entry(path, r, text) for r, text in enumerate(whole.split(b"\n"), 1)]
     first = entries[0] if isinstance(entries[0], dict) else {}
     if {name: first.get(name) for name in FORMAT} != FORMAT:
         raise ValueError(f"{path} is no live log of version {FORMAT['version']}.")
-    return first, entries[1:]
+    return first, entries[1:], len(whole + newline)
 
 
-def _entry(path: str | os.PathLike, r: int, text: bytes):
+def resume(path: Path, size: int) -> File:
+    """The file of a log that was played again; a last line that was cut off is cut from it."""
+    with open(path, "r+b") as file:
+        file.seek(size)
+        if b"\n" not in file.read():
+            file.truncate(size)
+    return File(path, size)
+
+
+def _entry(path: Path, r: int, text: bytes):
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ValueError(f"line {r} of {path} is {text[:40]!r}; it must be JSON.") from None

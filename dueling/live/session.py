@@ -5,6 +5,7 @@ import threading
 import weakref
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -64,8 +65,8 @@ class Known(NamedTuple):
 class Shown:
     """A duel that is out: what the text calls it, and what was told."""
 
-    def __init__(self, duel: Duel, pair: tuple[int, int], swapped: bool):
-        self.duel, self.pair, self.swapped = duel, pair, swapped
+    def __init__(self, duel: Duel, pair: tuple[int, int]):
+        self.duel, self.pair = duel, pair
         self.told, self.winner = False, None
 
 
@@ -109,21 +110,21 @@ class Live:
         self.seed, self.most = checks.whole("seed", seed, 0, np.inf), checks.whole("most", most)
         self.T = None if T is None else checks.whole("T", T)
         self._clear()
+        path = None if log is None else _new(log)
         _rehearse(self.algorithm, len(self.arms))
         self._turns = Turns(algorithm, len(self.arms), self.T, np.random.default_rng(self.seed))
         weakref.finalize(self, self._turns.stop)
         settings = {"arms": self.arms, "seed": self.seed, "T": self.T, "most": self.most}
         self.events = [logs.head(self.algorithm, **settings)]
-        if log is not None:
-            if os.path.exists(log):
-                checks.refuse("log", log, "a new file; Live.load goes on from an old one")
-            self.save(log)
+        if path is not None:
+            self.save(path)
 
     def _clear(self) -> None:
         K = len(self.arms)
-        self._log, self._lock = None, threading.RLock()
+        self._log, self._lock, self._process = None, threading.RLock(), os.getpid()
         orders = np.random.SeedSequence(self.seed, spawn_key=(1,))
         self._orders = np.random.default_rng(orders)
+        self._swapped = bool(self._orders.integers(2))  # whether the next duel is shown as (y, x)
         self._open: dict[int, Shown] = {}
         self._out: dict[tuple, deque] = defaultdict(deque)  # of each pair, in the order asked for
         self._wins, self._shown, self._asked = np.zeros((K, K)), np.zeros((K, K), int), 0
@@ -133,11 +134,13 @@ class Live:
 
     def on(self) -> bool:
         """Whether the text asks for another duel."""
-        return self._turns.duel is not None
+        with self._here():
+            return self._turns.duel is not None
 
     def ready(self) -> bool:
         """Whether ``ask`` has a duel to give: a round is left, and not too many are out."""
-        return self.on() and len(self._out[self._turns.duel[:2]]) < self.most
+        with self._here():
+            return self.on() and len(self._out[self._turns.duel[:2]]) < self.most
 
     @property
     def rounds(self) -> int:
@@ -147,22 +150,23 @@ class Live:
     @property
     def open(self) -> list[Duel]:
         """The duels that are out, without a vote."""
-        return [shown.duel for shown in self._open.values()]
+        with self._lock:
+            return [shown.duel for shown in self._open.values()]
 
     def ask(self) -> Duel:
         """The next duel to show."""
-        with self._lock:
+        with self._here():
             if not self.on():
                 raise ValueError(f"ask comes after the last round; T is {self.T}.")
             x, y, _ = self._turns.duel
             if not self.ready():
                 rule = f"most is {self.most}; tell or drop one of {self.open}"
                 raise ValueError(f"ask comes too early, {rule}.")
-            swapped = bool(self._orders.integers(2))
-            pair = (self.arms[y], self.arms[x]) if swapped else (self.arms[x], self.arms[y])
+            pair = (self.arms[y], self.arms[x]) if self._swapped else (self.arms[x], self.arms[y])
             duel = Duel(self._asked, *pair)
             self._note("ask", *duel)
-            shown = self._open[duel.number] = Shown(duel, (x, y), swapped)
+            self._swapped = bool(self._orders.integers(2))
+            shown = self._open[duel.number] = Shown(duel, (x, y))
             self._out[x, y].append(shown)
             self._shown[x, y] += 1
             self._asked += 1
@@ -170,9 +174,9 @@ class Live:
 
     def tell(self, duel: Duel | int, winner: str | None = None) -> None:
         """Take the vote on an open duel: the winner's name, or None for a tie."""
-        with self._lock:
+        with self._here():
             shown = self._opened(duel)
-            if winner not in (*shown.duel[1:], *TIES):
+            if not isinstance(winner, str | None) or winner not in (*shown.duel[1:], *TIES):
                 allowed = f"{shown.duel.first!r}, {shown.duel.second!r} or None for a tie"
                 checks.refuse("winner", winner, allowed)
             self._note("tell", shown.duel.number, None if winner in TIES else winner)
@@ -182,12 +186,21 @@ class Live:
 
     def drop(self, duel: Duel | int) -> None:
         """Give up an open duel: its judge does not answer. A vote that comes later is refused."""
-        with self._lock:
+        with self._here():
             shown = self._opened(duel)
             self._note("drop", shown.duel.number)
             del self._open[shown.duel.number]
             self._out[shown.pair].remove(shown)
             self._feed()
+
+    def _here(self) -> threading.RLock:
+        """The lock, in the process that made the session: its text waits nowhere else."""
+        if os.getpid() != self._process:
+            checks.refuse("process", os.getpid(), f"{self._process}, or load the log in this one")
+        return self._lock
+
+    def __reduce__(self):
+        raise TypeError("a live session cannot be copied or pickled; save it, and load the log.")
 
     def _opened(self, duel: Any) -> Shown:
         number = duel.number if isinstance(duel, Duel) else duel
@@ -231,7 +244,8 @@ class Live:
 
     def evidence(self) -> np.ndarray:
         """The logarithm of the evidence that i beats j, at [i, j]; infinite on the diagonal."""
-        W = self._wins
+        with self._lock:
+            W = self._wins.copy()
         return log_evidence(W, W + W.T) + np.diag(np.full(len(W), np.inf))
 
     def _known(self, delta: float) -> Known:
@@ -261,9 +275,9 @@ class Live:
 
     def save(self, path: str | os.PathLike) -> None:
         """Write the log so far to this file, which takes every later event as well."""
+        whole = logs.path("path", path)
         with self._lock:
-            logs.write(path, self.events)
-            self._log = path
+            self._log = logs.write(whole, self.events)
 
     @staticmethod
     def load(path: str | os.PathLike, algorithm: Algorithm) -> "Live":
@@ -272,7 +286,8 @@ class Live:
         The log is played again. It must be one of this algorithm, and each of its duels the one
         that the text asks for.
         """
-        head, events = logs.read(path)
+        path = logs.path("path", path)
+        head, events, size = logs.read(path)
         same = logs.head(_algorithm(algorithm))
         for name in ("algorithm", "parameters"):
             if head.get(name) != same[name]:
@@ -287,7 +302,7 @@ class Live:
                 raise ValueError(f"line {r} of {path} is {checks.shown(event)}; {rule}.") from None
             except ValueError as error:
                 raise ValueError(f"line {r} of {path} cannot be played again: {error}") from None
-        live._log = path
+        live._log = logs.resume(path, size)
         return live
 
     def _again(self, kind: str, number: int, *rest) -> None:
@@ -299,7 +314,8 @@ class Live:
             getattr(self, kind)(number, *rest)
 
     def _note(self, *event) -> None:
-        logs.append(self._log, event)
+        if self._log is not None:
+            self._log.append(event)
         self.events.append(list(event))
 
 
@@ -308,6 +324,13 @@ def _algorithm(value: Any) -> Algorithm:
     if value.needs != "play":
         checks.refuse("algorithm", value, "one that plays duels")
     return value
+
+
+def _new(log: Any) -> Path:
+    path = logs.path("log", log)
+    if path.exists():
+        checks.refuse("log", log, "a new file; Live.load goes on from an old one")
+    return path
 
 
 def _names(arms: Iterable[str]) -> tuple[str, ...]:
