@@ -52,7 +52,8 @@ def witnesses(claim: Mapping, role: str, ledgers: Mapping[str, list]) -> list[di
 def from_witnesses(claim: Mapping, ledgers: Mapping[str, list]) -> str:
     """The verdict by what the witnesses show: refuted, less than claimed, proved, or nothing.
 
-    An open witness, of a page with changed parameters, shows nothing.
+    An open witness, of a page with changed parameters, shows nothing, and improves no verdict: what
+    it should have refuted stays open, and what it bounds stays bounded.
     """
     rows = {role: witnesses(claim, role, ledgers) for role in ROLES}
     shown = {role: any(row["kind"] != OPEN for row in found) for role, found in rows.items()}
@@ -60,8 +61,8 @@ def from_witnesses(claim: Mapping, ledgers: Mapping[str, list]) -> str:
         return FALSE
     if shown["short"]:
         return NOT
-    if shown["proved"]:
-        return CHOICES if shown["under"] else REPRODUCED
+    if shown["proved"] and not (rows["refuted"] or rows["short"]):
+        return CHOICES if rows["under"] else REPRODUCED
     return OPEN
 
 

@@ -79,6 +79,15 @@ def test_open_witnesses_show_nothing():
     assert verdicts.from_witnesses({"id": "x", "refuted": STEP}, ledgers) == OPEN
 
 
+@pytest.mark.parametrize(
+    ("role", "verdict"), [("under", CHOICES), ("short", OPEN), ("refuted", OPEN)]
+)
+def test_an_open_witness_improves_no_verdict(role, verdict):
+    unsettled = {"ucb": [ROW, ROW | {"step": "Lemma, step 2", "kind": "open"}]}
+    claim = {"id": "x", "proved": STEP, role: {"ucb": "Lemma, step 2"}}
+    assert verdicts.from_witnesses(claim, unsettled) == verdict
+
+
 @pytest.mark.parametrize("role", verdicts.ROLES)
 def test_a_witness_that_is_gone_stops_the_page(role):
     claim = {"id": "x", role: {"ucb": "Lemma, step 3"}}
