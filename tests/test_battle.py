@@ -117,6 +117,7 @@ def test_the_best_number_of_challengers():
     ("make", "sentence"),
     [
         (lambda: Battle([0.5, 0.2], m=1), "m is 1; it must be a whole number >= 2."),
+        (lambda: Battle([0.5, 0.2], m=2**50), "it must be at most 1000000."),
         (lambda: BattleChampion(UCB, challengers=0), "challengers is 0; it must be"),
         (
             lambda: simulate(

@@ -123,6 +123,8 @@ def test_two_of_them_leave_the_state_in_which_two_sweeping_machines_stay():
         ({"horizon": 0}, "horizon is 0; it must be"),
         ({"horizon": 9, "scale": 0.0}, r"scale is 0\.0; it must be"),
         ({"horizon": 9, "scale": np.inf}, "scale is inf; it must be"),
+        ({"horizon": 9, "scale": 1e308}, r"scale is 1e\+308; it must be"),
+        ({"horizon": 9, "scale": 5e-324}, "scale is 5e-324; it must be"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, sentence):

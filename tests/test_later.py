@@ -343,6 +343,19 @@ def test_a_round_of_winner_stays_ends_when_all_others_lost_once_more(seed):
 # Versatile-DB and the machines
 
 
+def test_winner_stays_ends_with_its_game():
+    class Watched(Game):
+        late = 0
+
+        def on(self):
+            self.late += self.t >= self.T
+            return super().on()
+
+    game = Watched(np.array(CYCLE, float), 50, np.array([50]), np.random.default_rng(1))
+    WinnerStays(1000).play(game, compile=False)
+    assert game.t == 50 and game.late <= 3
+
+
 def test_versatile_db_with_weighted_losses_is_sparring_of_tsallis():
     ours, theirs = (
         simulate("YJ", a, 500, 3) for a in (VersatileDB("weighted"), Sparring(TsallisINF))
@@ -418,6 +431,7 @@ def test_compiled_and_plain_runs_are_the_same(algorithm):
         (lambda: DoubleThompson(0), "alpha is 0; it must be a number > 1/2"),
         (lambda: RMED1(-1), "f is -1; it must be a number >= 0"),
         (lambda: SelfSparring(0), "eta is 0; it must be a number > 0"),
+        (lambda: SelfSparring(1e308), "eta is 1e.308; it must be a number > 0 and <= 1e9"),
         (lambda: WinnerStays(1), "beta is 1; it must be a number > 1"),
         (lambda: VersatileDB("weight"), "did you mean 'weighted'"),
         (lambda: MOSS(3, None, horizon=0), "horizon is 0; it must be a whole number >= 1"),

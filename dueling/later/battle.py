@@ -65,7 +65,7 @@ class Battle(Scenario):
     regrets = ("average",)
 
     def __init__(self, mu, m: int = 2, name: str | None = None):
-        self.mu, self.m = checks.utilities("mu", mu), checks.whole("m", m, 2)
+        self.mu, self.m = checks.utilities("mu", mu), checks.whole("m", m, 2, 10**6)
         self.K = len(self.mu)
         super().__init__(name, f"battle/{self.m}", self.mu, np.array([self.m]))
 

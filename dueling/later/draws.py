@@ -29,7 +29,7 @@ class RandomDraws:
     def __init__(self, K, rng, horizon, scale=2.0):
         self.K, self.rng = K, rng
         self.horizon = checks.whole("horizon", horizon)
-        self.scale = checks.real("scale", scale, "a number > 0", lambda v: v > 0)
+        self.scale = checks.number("a number", 1e-9, 1e9, "scale", scale)
         self.alive, self.total = np.ones(K, np.bool_), np.zeros(K)
         self.accuracy = 1.0
         self.living = self.draws = self.left = self.x = 0

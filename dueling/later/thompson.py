@@ -136,7 +136,7 @@ class SelfSparring(Algorithm):
     text = staticmethod(self_sparring)
 
     def __init__(self, eta: float = 1.0):
-        self.eta = checks.real("eta", eta, "a number > 0", lambda e: e > 0)
+        self.eta = checks.real("eta", eta, "a number > 0 and <= 1e9", lambda e: 0 < e <= 1e9)
         name = "SelfSparring" if self.eta == 1 else f"SelfSparring(eta={number(self.eta)})"
         super().__init__(name, parameters={"eta": self.eta})
 

@@ -25,9 +25,10 @@ def winner_stays(c, game):
             C[x] += 1 - 2 * b
             C[y] += 2 * b - 1
         z = int(np.argmax(C))  # in the last round it may be unfinished: then no duel is left
-        for _ in range(int(length)):
-            if game.on():
-                game.play(z, z)
+        n = 1
+        while n <= length and game.on():
+            game.play(z, z)
+            n += 1
         i, length = i + 1, length * c.beta
 
 
