@@ -381,6 +381,8 @@ def test_bad_input_is_refused_in_a_sentence():
         assert bad(Live, Champion(UCB), arms).startswith("arms is ")
     for name, value in (("seed", -1), ("T", 0), ("most", 0), ("most", 1.5)):
         assert bad(Live, Champion(UCB), NAMES, **{name: value}).startswith(f"{name} is ")
+    many = [str(x) for x in range(1001)]
+    assert "at most 1000" in bad(Live, Champion(UCB), many)
     live = Live(Champion(UCB), NAMES)
     for delta in (0, 1, "x", float("nan")):
         assert "delta is " in bad(live.known, delta) and "delta is " in bad(interval, 1, 2, delta)
@@ -468,6 +470,17 @@ def test_a_log_stays_where_it_was_begun(tmp_path, monkeypatch):
     live.ask()
     assert list((tmp_path / "elsewhere").iterdir()) == []
     assert Live.load(tmp_path / "log", Champion(UCB)).open == live.open
+
+
+def test_a_log_knows_parameters_by_what_they_say(tmp_path):
+    def machine(aim):
+        return type("Aimed", (Ten,), {"__init__": lambda self, K, rng, n=1, f=aim: Ten(K, rng)})
+
+    def aims():
+        return lambda x: x
+
+    one, two = (logs.head(Single(machine(aims()), n=n)) for n in (np.int64(3), 3))
+    assert one["parameters"] == two["parameters"] and one["parameters"]["n"] == 3
 
 
 def test_a_bad_path_is_refused_in_a_sentence(tmp_path):

@@ -14,7 +14,12 @@ FORMAT = {"format": "dueling live log", "version": 1}
 def head(algorithm: Algorithm, **settings) -> dict:
     """The first line: format and version, the algorithm by name and settings, arms and seed."""
     named = {"algorithm": algorithm.name, "parameters": algorithm.settings()}
-    return json.loads(json.dumps(FORMAT | named | settings, default=str))
+    return json.loads(json.dumps(FORMAT | named | settings, default=_plain))
+
+
+def _plain(v: Any) -> Any:
+    """A parameter as JSON has it, the same in every process."""
+    return v.tolist() if hasattr(v, "tolist") else getattr(v, "__qualname__", str(v))
 
 
 def _bytes(entry: dict | tuple | list) -> bytes:

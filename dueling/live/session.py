@@ -5,7 +5,6 @@ import threading
 import weakref
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..engine import checks
 from ..engine.algorithm import Algorithm
 from ..engine.votes import TIES
 from ..game import Game
+from ..scenarios import MOST_ARMS
 from . import log as logs
 from .evidence import interval, log_evidence
 from .turns import Turns
@@ -110,7 +110,9 @@ class Live:
         self.seed, self.most = checks.whole("seed", seed, 0, np.inf), checks.whole("most", most)
         self.T = None if T is None else checks.whole("T", T)
         self._clear()
-        path = None if log is None else _new(log)
+        path = None if log is None else logs.path("log", log)
+        if path is not None and path.exists():
+            checks.refuse("log", log, "a new file; Live.load goes on from an old one")
         _rehearse(self.algorithm, len(self.arms))
         self._turns = Turns(algorithm, len(self.arms), self.T, np.random.default_rng(self.seed))
         weakref.finalize(self, self._turns.stop)
@@ -326,17 +328,10 @@ def _algorithm(value: Any) -> Algorithm:
     return value
 
 
-def _new(log: Any) -> Path:
-    path = logs.path("log", log)
-    if path.exists():
-        checks.refuse("log", log, "a new file; Live.load goes on from an old one")
-    return path
-
-
 def _names(arms: Iterable[str]) -> tuple[str, ...]:
     words = tuple(arms) if np.iterable(arms) and not isinstance(arms, str) else ()
-    if len(words) < 2 or not all(isinstance(word, str) for word in words):
-        checks.refuse("arms", arms, "two or more names")
+    if not 2 <= len(words) <= MOST_ARMS or not all(isinstance(word, str) for word in words):
+        checks.refuse("arms", arms, f"two or more names, at most {MOST_ARMS}")
     if set(words) & set(filter(None, TIES)):
         checks.refuse("arms", arms, f"names other than {TIES[1]!r}, which is a vote")
     return checks.names("arms", words, len(words))
@@ -350,8 +345,8 @@ def _rehearse(algorithm: Algorithm, K: int) -> None:
 
 def _intervals(W: np.ndarray, delta: float) -> tuple[np.ndarray, np.ndarray]:
     """Of each pair, the ends of the interval of the chance that i beats j; 1/2 on the diagonal."""
-    ends = np.full((2, *W.shape), 0.5)
-    for i, j in np.argwhere(~np.eye(len(W), dtype=bool)):
+    ends = np.array([np.eye(len(W)) / 2, 1 - np.eye(len(W)) / 2])  # 0 and 1 without a duel
+    for i, j in np.argwhere(W + W.T):
         ends[:, i, j] = interval(W[i, j], W[i, j] + W[j, i], delta)
     return ends[0], ends[1]
 
