@@ -45,13 +45,13 @@ class Game(Rounds):
                     self.kept[self.passed, b, x, y] = self.plays[b, x, y]
 
     def snapshots(self):
-        """The counts of plays at each checkpoint, one after the other."""
+        """The counts of plays at each checkpoint, one after the other; 0 at one to come."""
         yield from self.kept
         counts, start = np.zeros_like(self.plays), 0
         for t in self.checkpoints if len(self.log) else ():
             counts += np.bincount(self.log[start:t], minlength=counts.size).reshape(counts.shape)
             start = t
-            yield counts.copy()
+            yield counts * (t <= self.t)
 
 
 class Bandit(Rounds):

@@ -242,6 +242,14 @@ def test_history_holds_the_counts_at_the_checkpoints(T, logged):
     assert [h.tolist() for h in game.history] == [seen[t - 1].tolist() for t in (2, 3, 9)]
 
 
+@pytest.mark.parametrize(("T", "logged"), [(9, True), (90, False)])
+def test_the_history_of_an_unfinished_game_holds_no_duel_to_come(T, logged):
+    game = Game(np.full((2, 2), 0.5), T, np.array([1, 2, 9]), np.random.default_rng(1))
+    game.play(0, 1)
+    assert bool(len(game.log)) == logged
+    assert game.history.sum(axis=(1, 2, 3)).tolist() == [1, 0, 0]
+
+
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_log_and_tables_give_the_same_bits(compiled):
     """Of the same runs, the first with checkpoints so many that the log of duels is smaller."""
