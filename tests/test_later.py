@@ -262,7 +262,7 @@ def slow_self_sparring(K, duel, rng, rounds, eta):
         (SelfSparring(), slow_self_sparring, 1.0),
         (SelfSparring(0.3), slow_self_sparring, 0.3),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_posteriors_make_the_duels_of_the_slow_text(algorithm, slow, value, seed):
     K, T = 2 + seed % 4, 150
