@@ -54,6 +54,10 @@ class Kernel:
                 await super().start_kernel(**options | place)
                 kernel.process = self.provisioner.process
 
+            async def shutdown_kernel(self, *words: Any, **options: Any) -> None:
+                kernel.look()  # one that ends within a second is seen once, too
+                await super().shutdown_kernel(*words, **options)
+
         return Own
 
     def look(self) -> None:

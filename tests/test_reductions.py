@@ -309,7 +309,7 @@ def test_memory_does_not_grow_with_T(reduction):
         flat = [o for part in parts for o in (part if isinstance(part, list) else [part])]
         return [getattr(v, "nbytes", 0) for o in [*flat, game] for v in vars(o).values()]
 
-    assert sizes(5) == sizes(3000)
+    assert sizes(300) == sizes(3000)  # a shorter game keeps its log instead
 
 
 # Names and settings
