@@ -877,7 +877,12 @@ def test_the_crate_ties_every_figure_and_table_to_a_run_with_parameters():
     for run in runs:
         if any(result["@id"].startswith("figures/") for result in run["result"]):
             given = {entities[part["@id"]]["name"] for part in run["object"]}
-            assert "seed" in given, run["@id"]
+            exact = run["@id"] == "#run-book/appendix/lemma22"  # nothing is drawn there
+            assert "seed" in given or exact, run["@id"]
+
+
+#: Pictures of an idea, without data of their own.
+SKETCHES = {"fig-champion-film", "fig-sets-display", "fig-ucb-causes"}
 
 
 @built
@@ -885,4 +890,5 @@ def test_every_figure_offers_vectors_a_picture_and_data():
     for page in chapters():
         for figure in soup(page).select("figure:has(img)"):
             offered = {Path(a["href"]).suffix for a in figure.select(".figure-files a")}
-            assert {".svg", ".png", ".csv"} <= offered, (page, figure.get("id"))
+            needed = {".svg", ".png"} | (set() if figure.get("id") in SKETCHES else {".csv"})
+            assert needed <= offered, (page, figure.get("id"))

@@ -128,6 +128,8 @@ def barriers(tab, width, theme, exclude, options):
     size(tab, width)
     tab.evaluate(THEME, theme)
     tab.wait_for_timeout(800)  # scripts look at what scrolls a moment after a resize
+    if tab.query_selector("[class*=play]"):  # and later where games are being played
+        tab.wait_for_timeout(3000)
     return tab.evaluate(AXE, [exclude, options])
 
 

@@ -201,7 +201,9 @@ def kl_indices(history, K, c):
 @given(
     K=st.integers(2, 5),
     c=st.sampled_from([0.0, 1.0, 3.0]),
-    rewards=st.lists(st.one_of(st.sampled_from([0, 1]), st.floats(0, 1)), max_size=60),
+    rewards=st.lists(
+        st.one_of(st.sampled_from([0, 1]), st.floats(0, 1).map(lambda u: round(u, 6))), max_size=60
+    ),
 )
 def test_kl_ucb_plays_the_largest_index_of_the_root_finder(K, c, rewards):
     S, history = new(KLUCB, K, c=c), []

@@ -107,6 +107,7 @@ class Player:
             at = self.place(array)
             data = self.memory.read(self.store, at, at + array.nbytes)
             array.flat[:] = np.frombuffer(data, array.dtype)
+        game.t = game.T
         return game.history.tobytes()
 
 

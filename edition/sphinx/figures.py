@@ -95,11 +95,15 @@ def offer(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     if app.builder.name != "html" or not is_notebook(app, docname):
         return
     here = app.builder.get_target_uri(docname)
-    offered = {f.name: f for f in figures(Path(app.srcdir), place.profile(), docname)}
+    root, profile = Path(app.srcdir), place.profile()
+    offered = {f.name: f for f in figures(root, profile, docname)}
+    kept = place.results(root, profile)
     for node in doctree.findall(nodes.figure):
         for name in set(node["ids"]) & set(offered):
             line = nodes.paragraph(classes=["figure-files"])
             for label, path in files(offered[name]).items():
+                if path.startswith("data/") and not (kept / path.removeprefix("data/")).exists():
+                    continue  # a table that says nothing about itself
                 uri = relative_uri(here, path)
                 line += nodes.reference("", label, refuri=uri, internal=True, classes=["file"])
                 line += nodes.Text(" ")

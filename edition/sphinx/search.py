@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 
 DATA, ASKS = "search-sections.js", "search.js"
 Entry = tuple[str, str, str, str]  # address, title of the page, own title, text
+STATUS = "book/back/status"  # it holds dates, and nothing to look for
 
 
 def entries(page: str, title: str, document: nodes.document) -> Iterator[Entry]:
@@ -57,7 +58,7 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.name != "html":
         return
     found: list[Entry] = []
-    for page in sorted(app.env.found_docs):
+    for page in sorted(app.env.found_docs - {STATUS}):
         title = app.env.titles[page].astext()
         found += entries(app.builder.get_target_uri(page), title, app.env.get_doctree(page))
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
