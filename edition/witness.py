@@ -22,7 +22,7 @@ from html import escape
 from itertools import product
 
 import numpy as np
-from scipy import stats
+from scipy.special import betainccinv, betaincinv, stdtrit
 
 from . import tables
 from .formal import Checked
@@ -113,9 +113,9 @@ class Mean:
         x, n, tail = self.samples, len(self.samples), self.level / 2
         if np.isin(x, (0, 1)).all():
             k = x.sum()
-            low = stats.beta.ppf(tail, k, n - k + 1) if k > 0 else 0.0
-            return float(low), float(stats.beta.isf(tail, k + 1, n - k)) if k < n else 1.0
-        half = stats.t.isf(tail, n - 1) * x.std(ddof=1) / np.sqrt(n)
+            low = betaincinv(k, n - k + 1, tail) if k > 0 else 0.0
+            return float(low), float(betainccinv(k + 1, n - k, tail)) if k < n else 1.0
+        half = -stdtrit(n - 1, tail) * x.std(ddof=1) / np.sqrt(n)
         return float(x.mean() - half), float(x.mean() + half)
 
     def refuted(self) -> bool:

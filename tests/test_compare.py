@@ -23,6 +23,8 @@ def test_paired_is_the_paired_t_test():
         stats.ttest_rel(a, b).pvalue
     )
     assert paired(a, a) == (0.0, 1.0)
+    assert paired(a + 1, a) == (pytest.approx(1.0), pytest.approx(0.0))
+    assert paired([3.0, 3.0], [1.0, 1.0]) == (2.0, 0.0)  # no spread at all
 
 
 def test_holm_steps_down_and_stops():

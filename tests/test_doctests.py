@@ -1,6 +1,7 @@
 """The examples in the docstrings: each runs, and each public name has one."""
 
 import doctest
+import re
 from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
@@ -40,9 +41,16 @@ def test_each_public_name_has_an_example():
     assert set(dueling.__all__) - shown == data
 
 
-def test_the_readme_is_true():
-    test = doctest.DocTestParser().get_doctest(
-        (ROOT / "README.md").read_text(), {}, "README", None, 0
-    )
+@pytest.mark.parametrize("page", ["README.md", "book/api.md"])
+def test_the_examples_of_a_page_are_true(page):
+    text = (ROOT / page).read_text()
+    text = text.replace("```\n", "\n")  # what follows the last line of output
+    test = doctest.DocTestParser().get_doctest(text, {}, page, None, 0)
     assert len(test.examples) >= 4
     assert doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_the_package_page_lists_each_public_name():
+    page = (ROOT / "book" / "api.md").read_text()
+    listed = re.findall(r"^   ~dueling\.[\w.]*?(\w+)$", page, re.M)
+    assert sorted(listed) == sorted(dueling.__all__)

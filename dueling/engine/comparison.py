@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy.special import stdtr
 
 from . import checks
 from .algorithm import Algorithm
@@ -28,7 +28,9 @@ def paired(a: ArrayLike, b: ArrayLike) -> tuple[float, float]:
     d = np.asarray(a, float) - np.asarray(b, float)
     if not d.any():
         return 0.0, 1.0
-    return float(d.mean()), float(stats.ttest_1samp(d, 0.0).pvalue)
+    with np.errstate(divide="ignore"):  # a difference without spread is sure
+        t = d.mean() / np.sqrt(d.var(ddof=1) / len(d))
+    return float(d.mean()), float(2 * stdtr(len(d) - 1, -abs(t)))
 
 
 def holm(pvalues: ArrayLike, level: float = 0.01) -> np.ndarray:
