@@ -280,3 +280,8 @@ def test_two_makes_are_the_same_bytes(tmp_path):
         subprocess.run(command, env=env, cwd=ROOT, check=True)
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert (tmp_path / "1").read_bytes() == bundle.file(ROOT).read_bytes()
+
+
+def test_the_module_does_not_know_where_it_was_made():
+    wasm = bundle.made(ROOT)["wasm"]
+    assert b"site-packages" not in wasm and str(ROOT).encode() not in wasm

@@ -8,6 +8,7 @@ linker: an object file of one module needs its exports, and is a WebAssembly mod
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from importlib.resources import files
 from itertools import product
@@ -41,6 +42,8 @@ FEATURES = "+bulk-memory,+mutable-globals,+sign-ext,+nontrapping-fptoint"
 SERVICES = ("uint64_entry", "double_entry", "take_from", "libm_log", "libm_exp")
 RENAMED = {f"@{name}(": f"@libm_{text.__name__}(" for name, text in libm.TEXTS.items()}
 RENAMED["@sqrt("] = "@llvm.sqrt.f64("
+#: What numba would raise, with the place of its source on this machine; a page sees the status.
+MESSAGE = re.compile(r"^(@\S*picklebuf\S* = .*?constant \{[^}]*\}) \{.*$", re.M)
 
 
 def dealt(algorithm: Algorithm, K: int = 5, checkpoints: int = 3) -> tuple:
@@ -102,6 +105,7 @@ def _alone(f: Callable, signature: tuple, name: str, words: list, gives: str) ->
     text = overload.library.get_llvm_str()
     for old, new in RENAMED.items():
         text = text.replace(old, new)
+    text = MESSAGE.sub(r"\1 zeroinitializer", text)
     taken = ", ".join(f"{word} %a{i}" for i, word in enumerate(words))
     status = "%status" if gives == "i32" else "%value"
     text += f"""
