@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .leash import leashed
+from .nursery import Forked, Nursery
 
 OPTIONS = [  # each figure as picture and as vectors, neither of them dated
     "--IPKernelApp.log_level=50",
@@ -25,15 +26,15 @@ KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "CHROMIUM")
 
 
 class Kernel:
-    """The kernel of one execution, with what it cost so far.
+    """The kernel of one execution, with what it cost so far; from a nursery, it begins warm.
 
     Its sockets are files in ``folder``, so that kernels that start together share no port.
     """
 
-    def __init__(self, root: Path, environment: Mapping[str, str]):
-        self.root, self.environment = root, dict(environment)
+    def __init__(self, root: Path, environment: Mapping[str, str], nursery: Nursery | None = None):
+        self.root, self.environment, self.nursery = root, dict(environment), nursery
         self.folder = root
-        self.process: subprocess.Popen | None = None
+        self.process: subprocess.Popen | Forked | None = None
         self.cpu, self.peak_mb = 0.0, 0
 
     def manager(self) -> type:
@@ -46,6 +47,15 @@ class Kernel:
             def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
                 launch = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
                 return leashed([*launch, *OPTIONS, *(extra_arguments or [])])
+
+            async def _async_launch_kernel(self, command: list[str], **options: Any) -> None:
+                if kernel.nursery is None:
+                    return await super()._async_launch_kernel(command, **options)
+                words = ["-f", self.connection_file, *OPTIONS]
+                forked = kernel.nursery.kernel(words, kernel.environment, kernel.root)
+                self.provisioner.process = forked
+                self.provisioner.pid = self.provisioner.pgid = forked.pid
+                self._reconcile_connection_info(self.provisioner.connection_info)
 
             async def start_kernel(self, **options: Any) -> None:
                 self.connection_file = str(kernel.folder / "kernel.json")

@@ -19,10 +19,15 @@ def leashed(command: list[str]) -> list[str]:
     return [sys.executable, "-I", str(Path(__file__)), str(os.getpid()), *command]
 
 
-def main(parent: int, command: list[str]) -> None:
-    """Become the command, unless the parent is gone already."""
+def tie() -> None:
+    """Let this process be killed when its parent ends, where there is Linux."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def main(parent: int, command: list[str]) -> None:
+    """Become the command, unless the parent is gone already."""
+    tie()
     if os.getppid() != parent:
         sys.exit("The build that started this is gone.")
     try:

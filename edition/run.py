@@ -36,6 +36,7 @@ from .execute import execute
 from .kernel import Kernel, environment, surroundings
 from .leash import leashed
 from .notebooks import chosen_parameters, costs, fingerprint, fresh, in_order, needs, notebooks
+from .nursery import PAYS, POSSIBLE, Nursery
 from .place import Refusal, read, write
 from .progress import Progress
 
@@ -68,6 +69,7 @@ class Build:
     def __init__(self, root: Path, profile: str, jobs: int, limit: int):
         self.root, self.profile, self.jobs, self.limit = root, profile, jobs, limit
         self.around = environment(profile)
+        self.nursery: Nursery | None = None
         self.runs: dict[str, Run] = {}
 
     def run(self, stale: Mapping[str, Mapping[str, Any]]) -> None:
@@ -79,6 +81,8 @@ class Build:
         todo = TopologicalSorter(graph)
         todo.prepare()
         ready: list[str] = []
+        if POSSIBLE and len(stale) >= PAYS:
+            self.nursery = Nursery(self.around)
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
                 while todo.is_active():
@@ -96,7 +100,7 @@ class Build:
 
     def start(self, pool: ThreadPoolExecutor, name: str, about: Mapping[str, Any]) -> None:
         """Start a notebook in a thread of its own."""
-        kernel = Kernel(self.root, self.around)
+        kernel = Kernel(self.root, self.around, self.nursery)
         words = (self.root, self.profile, name, about, kernel, self.limit)
         self.runs[name] = Run(kernel, time.monotonic(), pool.submit(execute, *words))
 
@@ -117,6 +121,8 @@ class Build:
             for run in self.runs.values():
                 run.kernel.kill()
             wait([run.future for run in self.runs.values()], timeout=0.2)
+        if self.nursery:
+            self.nursery.close()
 
 
 def expected(root: Path, profile: str, names: list[str]) -> dict[str, float]:

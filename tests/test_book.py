@@ -258,7 +258,7 @@ def touched(checkout, file):
     return {name for name in before if before[name] != after[name]}
 
 
-MACHINERY = ["run", "execute", "progress", "leash", "overlay", "kernel", "notebooks"]
+MACHINERY = ["run", "execute", "progress", "leash", "overlay", "kernel", "notebooks", "nursery"]
 NO_INPUT = [
     *(f"edition/{name}.py" for name in MACHINERY),
     *(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / "edition" / "sphinx").glob("*.py"))),

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from small import PARAMETERS, SHOW, built, cells, contents, make, notebook, outputs, put
 
-from edition import kernel, leash, notebooks, overlay, place, sums
+from edition import kernel, leash, notebooks, overlay, place, run, sums
 
 ROOT = Path(__file__).parents[1]
 
@@ -260,6 +260,38 @@ def test_a_cell_that_hangs_is_stopped_and_named(root, capsys):
     assert "It ran for more than 2 s and was stopped" in said
 
 
+STATE = """import os, signal, subprocess, sys
+import matplotlib.pyplot as plt
+print(os.getcwd(), sys.path, os.getsid(0) == os.getpid())
+print(sorted({*os.environ} - {"JPY_PARENT_PID"}))
+print([signal.getsignal(s) for s in (signal.SIGINT, signal.SIGCHLD, signal.SIGTERM)])
+print(subprocess.run(["false"]).returncode, sys.stdin.closed)
+plt.plot([0, 1])
+plt.show()
+"""
+
+
+def test_a_warm_kernel_is_like_a_cold_one(root, monkeypatch):
+    seen = []
+    for pays in (2, 1):  # with one notebook: cold, then warm
+        monkeypatch.setattr(run, "PAYS", pays)
+        loaded = ("loaded", "import sys\n_ = print('sympy' in sys.modules)", [])
+        put(root, "book/a", notebook(PARAMETERS, ("state", STATE, []), loaded))
+        assert built(root) == 0
+        seen.append([cell["outputs"] for cell in cells(root)])
+        outputs(root).unlink()
+    (*cold, was_cold), (*warm, was_warm) = seen
+    assert cold == warm
+    assert [out[0]["text"] for out in (was_cold, was_warm)] == [["False\n"], ["True\n"]]
+
+
+def test_a_warm_kernel_that_dies_is_noticed(root, monkeypatch, capsys):
+    monkeypatch.setattr(run, "PAYS", 1)
+    put(root, "book/a", notebook(PARAMETERS, ("end", "import os\nos._exit(1)", [])))
+    assert built(root) == 1
+    assert "Kernel died" in capsys.readouterr().err
+
+
 # --- processes
 
 
@@ -285,17 +317,19 @@ SLEEP = "import pathlib, time\npathlib.Path('begun-{name}').touch()\ntime.sleep(
 
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_the_end_of_a_build_leaves_no_file_and_no_kernel(root, stop):
-    several(root, **{name: SLEEP.format(name=name, seconds=99) for name in ("a", "b")})
+@pytest.mark.parametrize(("names", "processes"), [("ab", 2), ("abcd", 3)])  # warm: a third, forked
+def test_the_end_of_a_build_leaves_no_file_and_no_kernel(root, stop, names, processes):
+    several(root, **{name: SLEEP.format(name=name, seconds=99) for name in names})
     build = start(root, "--jobs", "2")
-    for name in ("a", "b"):
-        wait_for(root / f"begun-{name}")
+    while len(list(root.glob("begun-*"))) < 2:
+        time.sleep(0.05)
+        assert build.poll() is None
     kernels = psutil.Process(build.pid).children(recursive=True)
-    assert len(kernels) == 2
+    assert len(kernels) == processes
     build.send_signal(stop)
     _, said = build.communicate(timeout=20)
     gone, alive = psutil.wait_procs(kernels, timeout=5)
-    assert len(gone) == 2 and not alive
+    assert len(gone) == processes and not alive
     if stop != signal.SIGKILL:
         assert build.returncode == 130
         assert said == "Interrupted: the last good outputs are in place.\n"
