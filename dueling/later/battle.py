@@ -100,7 +100,7 @@ def battle_sparring(S, game):
 
 
 def battle_champion(S, c, game):
-    """Champion with its challenger in c of the slots; fed 1 if one of them is chosen."""
+    """Champion with its challenger in c of the slots, fed 1 if it is chosen."""
     for x in range(game.K):
         S[x].reset()
     x, i = 0, 0  # an arbitrary arm
