@@ -124,8 +124,8 @@ class IF(Algorithm):
     Args:
         version: 1 or 2; when a rival takes over, IF2 also drops all that the candidate led.
         scale: c in the radius :math:`\sqrt{c \ln(1/\delta) / n}`. Default 4, the value of duelpy
-            1.0, which refers to the proof of Lemma 4 of the journal paper; many public codes
-            take 1.
+            1.0, which refers to the proof of Lemma 4 of the journal paper; other public code
+            takes 1.
         delta: default :math:`1/(T K^2)` with the known horizon T, as in all public codes seen.
         horizon: the T inside delta; default the game's own.
 

@@ -882,7 +882,7 @@ def test_the_crate_ties_every_figure_and_table_to_a_run_with_parameters():
 
 
 #: Pictures of an idea, without data of their own.
-SKETCHES = {"fig-champion-film", "fig-sets-display"}
+SKETCHES = {"fig-sets-display"}
 
 
 @built

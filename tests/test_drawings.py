@@ -2,6 +2,7 @@
 
 import re
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from edition import drawings
 from edition.drawings import DRAWINGS
 from edition.svg import WIDTH
 
+ROOT = Path(__file__).parents[1]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -65,3 +67,10 @@ def test_best_responses_of_yj_lead_to_the_winner_and_those_of_the_circle_do_not(
 def test_the_leads_of_the_run_end_with_the_good_arm():
     path = drawings.leads()
     assert (path[-1] > 0).all() and (path[np.isfinite(path).all(axis=1)].max(axis=1) < 0).any()
+
+
+def test_the_picture_of_the_readme_is_the_drawing_of_a_duel():
+    """Outside the book no stylesheet gives it colours: the file has its own, and a white ground."""
+    picture = (ROOT / "book" / "_static" / "duel.svg").read_text(encoding="utf-8")
+    own = drawings.game().svg().replace("<svg ", '<svg style="background:#fff;color:#222" ', 1)
+    assert picture == own + "\n"
