@@ -5,11 +5,15 @@ import subprocess
 from collections import defaultdict
 from fractions import Fraction as F
 
+import hypothesis
 import numpy as np
 import pytest
 
 from dueling import simulate
 from dueling.game import Game
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
+hypothesis.settings.load_profile("untimed")
 
 HALF = F(1, 2)
 #: P[x, y] = Pr[the right arm y wins]: two and three arms, no two cells alike.

@@ -147,7 +147,7 @@ def check_btmb(BTMB, P, T, seed, scale, gamma, delta, self_duels):
 seeds, arms = st.integers(0, 10**6), st.integers(2, 6)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     seed=seeds,
     K=arms,
@@ -160,7 +160,7 @@ def test_if_makes_the_duels_of_the_slow_reading(seed, K, T, version, scale, delt
     check_if(IF, table(K, seed), T, seed, version, scale, delta)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=seeds,
     K=arms,

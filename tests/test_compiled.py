@@ -644,6 +644,19 @@ def test_a_plain_division_by_zero_is_refused_in_the_rehearsal():
         simulate(BANDIT, Single(Dividing), 1000, 1, workers=1, compiled=False)
 
 
+def test_what_the_compiler_cannot_read_is_refused_in_a_sentence():
+    class Matching(Constant):
+        def feedback(self, u):
+            match u:
+                case {"reward": _}:
+                    self.x = 0
+
+    with pytest.raises(
+        ValueError, match=r"^mab over Matching.* unsupported opcode \(MATCH_MAPPING"
+    ):
+        next(left_behind(Matching))
+
+
 def test_super_is_refused_by_name():
     class Child(Constant):
         def feedback(self, u):

@@ -145,7 +145,7 @@ def test_champion_keeps_to_the_first_left_arm_for_one_round():
 probability = st.fractions(0, 1, max_denominator=9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(p=probability, alpha=st.sampled_from([-1, 0, 2]), name=st.sampled_from(sorted(ALGORITHMS)))
 def test_any_two_arm_table_equals_enumeration(p, alpha, name):
     P = [[HALF, p], [1 - p, HALF]]

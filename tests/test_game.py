@@ -82,7 +82,7 @@ def test_better_arm_is_chosen_more_often_on_both_sides(link):
     assert P[0, 1] == pytest.approx(float(link(0.5, 0.8)), abs=1e-15)  # b = 1: the right arm
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(mu=st.lists(unit, min_size=2, max_size=4), name=st.sampled_from(sorted(LINKS)))
 def test_bernoulli_utilities_make_every_link_linear(mu, name):
     """Pr[y is chosen] = 1/2 + (phi(1, 0) - 1/2) (mu_y - mu_x)."""
@@ -161,7 +161,7 @@ def test_regret_tables_by_hand():
     assert game.gaps == pytest.approx([0, 0.3, 0.6]) and game.best == 0
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(mu=st.lists(unit, min_size=2, max_size=5), name=st.sampled_from(sorted(LINKS)))
 def test_choice_regret_is_at_most_average_regret(mu, name):
     """Section 2: the chosen arm is on average no worse than the mean of the two."""

@@ -148,7 +148,7 @@ def duels(algorithm, P, T, seed):
     return [(x, y) for x, y, _ in game.duels]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     K=st.integers(2, 5),

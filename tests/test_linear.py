@@ -101,7 +101,7 @@ def play_machine(S, scenario, rounds, seed=0, see=None):
 
 
 @pytest.mark.parametrize("name", SETS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=st.integers(0, 10**6))
 def test_the_oracle_maximises_over_the_set(name, seed):
     X, c = SETS[name], rng(seed).standard_normal(SETS[name].d)

@@ -53,7 +53,7 @@ def state(live):
 # The same text
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(algorithm=algorithms, K=st.integers(2, 5), T=st.integers(1, 90), seed=seeds)
 def test_live_makes_the_decisions_of_play_on_the_same_coins(algorithm, K, T, seed):
     P = np.random.default_rng(seed).random((K, K))
@@ -100,7 +100,7 @@ def judged(live, seed, steps, silent=0.1):
             live.ask()
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(algorithm=algorithms, most=st.integers(1, 4), seed=seeds, cut=st.floats(0, 1), goes=seeds)
 def test_killing_and_loading_at_any_moment_changes_nothing(
     tmp_path_factory, algorithm, most, seed, cut, goes
@@ -160,7 +160,7 @@ def test_a_log_of_another_story_is_refused(tmp_path):
 # Votes that do not belong
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(algorithm=algorithms, seed=seeds, steps=st.integers(0, 60))
 def test_a_vote_without_an_open_duel_is_refused_and_changes_nothing(algorithm, seed, steps):
     live = Live(algorithm, NAMES[:3], seed, 60, most=3)
@@ -180,7 +180,7 @@ def test_a_vote_without_an_open_duel_is_refused_and_changes_nothing(algorithm, s
 # Several duels out
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(algorithm=algorithms, most=st.integers(1, 5), seed=seeds)
 def test_the_text_is_told_each_pair_s_votes_in_the_order_asked_for(algorithm, most, seed):
     """A stack of outcomes for each pair: one at a time and several at once read the same."""

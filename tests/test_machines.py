@@ -40,7 +40,7 @@ def slow_index(history, x, alpha):
     return sum(rewards) / len(rewards) + sqrt((alpha + 2) * log(t) / (2 * len(rewards)))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     K=st.integers(2, 5),
     alpha=st.sampled_from([-1.5, 0.0, 0.1, 2.0, 3.0]),
@@ -174,7 +174,7 @@ def slow_upper(p, budget):
     return brentq(lambda q: min(divergence(p, q), 1e9) - budget, p, beyond, xtol=1e-15)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(n=st.integers(1, 2000), wins=st.floats(0, 1), budget=st.floats(1e-3, 30))
 def test_the_upper_end_of_kl_is_that_of_a_root_finder(n, wins, budget):
     p = int(wins * n) / n
@@ -197,7 +197,7 @@ def kl_indices(history, K, c):
     return [slow_upper(sum(r) / len(r), budget / len(r)) if r else inf for r in rewards]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     K=st.integers(2, 5),
     c=st.sampled_from([0.0, 1.0, 3.0]),

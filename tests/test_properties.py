@@ -76,7 +76,7 @@ def played_with(algorithm, P, T, seed):
 # Counts
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(algorithm=algorithms, T=horizons, P=tables(biased=True), seed=seeds)
 def test_every_algorithm_plays_exactly_T_duels(algorithm, T, P, seed):
     game = played(algorithm, P, T, seed)
@@ -92,7 +92,7 @@ def test_exactly_T_duels_for_each_small_T(algorithm):
         assert game.t == game.plays.sum() == T
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(T=horizons, mu=utilities, seed=seeds)
 def test_a_machine_pulls_exactly_T_arms(T, mu, seed):
     game = Bandit(np.array(mu), T, np.array([T]), np.random.default_rng(seed))
@@ -103,7 +103,7 @@ def test_a_machine_pulls_exactly_T_arms(T, mu, seed):
     assert np.array_equal(game.pulls[1], S.total)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(P=tables(), T=horizons, seed=seeds)
 def test_the_flow_of_multisbm(P, T, seed):
     """x is left at t + 1 exactly when it was right at t."""
@@ -113,7 +113,7 @@ def test_the_flow_of_multisbm(P, T, seed):
         assert left == [x == 0, *right[:-1]]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(P=tables(), T=horizons, seed=seeds)
 def test_one_side_wins_every_duel_of_sparring(P, T, seed):
     left, right, game = played_with(Sparring(UCB), P, T, seed)
@@ -123,7 +123,7 @@ def test_one_side_wins_every_duel_of_sparring(P, T, seed):
     assert np.array_equal(game.plays[1].sum(axis=0), right.total)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(P=tables(), T=horizons, seed=seeds)
 def test_the_machine_of_doubler_knows_its_epoch_only(P, T, seed):
     S, _, game = played_with(Doubler(UCB), P, T, seed)
@@ -136,7 +136,7 @@ def test_the_machine_of_doubler_knows_its_epoch_only(P, T, seed):
 # Regret
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(algorithm=algorithms, T=horizons, mu=utilities, link=links, seed=seeds)
 def test_regret_is_the_sum_over_the_plays(algorithm, T, mu, link, seed):
     game = Utilities(mu, link)
@@ -148,7 +148,7 @@ def test_regret_is_the_sum_over_the_plays(algorithm, T, mu, link, seed):
     assert (curves["choice"].regret <= curves["average"].regret + 1e-12).all()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     algorithm=algorithms,
     T=horizons,

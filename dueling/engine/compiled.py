@@ -29,7 +29,7 @@ from multiprocessing.pool import ThreadPool
 
 from numba import njit, types
 from numba.core import ir
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from .blocks import Layout, attach, fields, kind, layout_of, pack, write_back
 from .frozen import compilable, compiled, current, foreign, kept, places
@@ -72,7 +72,7 @@ def _kernel(text: Callable, layouts: tuple) -> tuple[Callable, list]:
 
     try:
         kernel.compile((types.UniTuple(types.int64, len(layouts)),))
-    except NumbaError as error:
+    except (NumbaError, UnsupportedBytecodeError) as error:
         raise ValueError(
             f"{_title(text, layouts)} cannot be compiled ({_reason(error, layouts)}); "
             "compiled=False runs it as plain Python."
@@ -87,7 +87,7 @@ def _title(text: Callable, layouts: tuple) -> str:
     return f"{text.__name__} over {', '.join(str(layout) for layout in layouts)}"
 
 
-def _reason(error: NumbaError, layouts: tuple) -> str:
+def _reason(error: Exception, layouts: tuple) -> str:
     for layout in _inside(layouts):
         for name, f in layout.texts.items():
             if "super" in f.__code__.co_names:
