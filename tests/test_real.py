@@ -14,6 +14,7 @@ FACTS = {
     "cems-choice": (6, 4454, "London"),
     "dublin-north-2002": (12, 1790546, "Trevor Sargent G.P."),
     "minneapolis-mayor-2013": (35, 6821764, "BETSY HODGES"),
+    "chatbot-arena-2024": (18, 432152, "gpt-4o-2024-05-13"),
     "sound-quality": (8, 21924, None),
 }
 
