@@ -105,8 +105,9 @@ class RMED1(Algorithm):
     """Relative Minimum Empirical Divergence 1 (Komiyama, Honda, Kashima and Nakagawa, COLT 2015).
 
     ``f`` is added to ln t. The default :math:`0.3 K^{1.01}` is that of J. Komiyama's own program
-    ``duelingbanditlib``, and of duelpy 1.0. The order of the arms is the game's, and ties go to the
-    first arm; that program sends ties of the worst rival to the last one.
+    ``duelingbanditlib``, whose mended version is followed, and of duelpy 1.0. The order of the arms
+    is the game's, and ties go to the first arm; that program sends ties of the worst rival to the
+    last one.
 
     >>> simulate("YJ", RMED1(), T=99, runs=5, compiled=False)
     RMED1 on YJ: 5 runs, T = 99, regret 5.21 ± 0.26, ...

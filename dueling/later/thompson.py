@@ -102,9 +102,10 @@ class Posterior:
 class DoubleThompson(Algorithm):
     """Double Thompson Sampling, D-TS (Wu and Liu, NIPS 2016).
 
-    ``alpha`` > 1/2 scales the bounds. The default 0.51 is that of duelpy 1.0, which refers to the
-    paper. Ties of the first arm are broken at random (their D-TS+ breaks them otherwise). H. Wu's
-    own program starts from 1e-5 wins, not from 0.
+    ``alpha`` > 1/2 scales the bounds. The default 0.51 is that of H. Wu's own program, and of
+    duelpy 1.0, which refers to the paper. Ties of the first arm are broken at random (their D-TS+
+    breaks them otherwise). H. Wu's program starts from 1e-5 wins, not from 0, and counts an upper
+    bound of exactly 1/2 as a win.
 
     >>> simulate("YJ", DoubleThompson(), T=99, runs=5, compiled=False)
     DoubleThompson(alpha=0.51) on YJ: 5 runs, T = 99, regret 5.61 ± 0.51, ...

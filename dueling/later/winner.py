@@ -51,8 +51,8 @@ class WinnerStays(Algorithm):
     """Winner Stays for strong regret, WS-S (Chen and Frazier, ICML 2017).
 
     ``beta`` > 1 is how fast the duels of the winner with itself grow. Public programs do not agree
-    on it: duelpy 1.0 has 2 (and one duel in the place of a round), a Java program of Beat the
-    Winner's authors 1.05. Here it is 1.1.
+    on it: duelpy 1.0 has 2 (and one duel in the place of a round), a program that
+    compares it with Beat the Winner Reset 1.05. Here it is 1.1.
 
     >>> simulate("YJ", WinnerStays(), T=99, runs=5, compiled=False)
     WinnerStays(beta=1.1) on YJ: 5 runs, T = 99, regret 3.96 ± 0.32, ...
