@@ -43,14 +43,19 @@ class Nursery:
     def kernel(self, arguments: list[str], environment: Mapping[str, str], cwd: Path) -> Forked:
         """A new kernel with these arguments, variables and folder."""
         order = {"arguments": arguments, "environment": dict(environment), "cwd": str(cwd)}
-        with self.one_at_a_time:
+        answer = ""
+        with self.one_at_a_time, suppress(BrokenPipeError):
             self.process.stdin.write(json.dumps(order) + "\n")
             self.process.stdin.flush()
-            return Forked(int(self.process.stdout.readline()))
+            answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError("the process that kernels are forked from has ended; see above.")
+        return Forked(int(answer))
 
     def close(self) -> None:
         """End the process; its kernels have ended before."""
-        self.process.stdin.close()
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
 

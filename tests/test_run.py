@@ -12,7 +12,7 @@ import psutil
 import pytest
 from small import PARAMETERS, SHOW, built, cells, contents, make, notebook, outputs, put
 
-from edition import kernel, leash, notebooks, overlay, place, run, sums
+from edition import kernel, leash, notebooks, nursery, overlay, place, run, sums
 
 ROOT = Path(__file__).parents[1]
 
@@ -290,6 +290,15 @@ def test_a_warm_kernel_that_dies_is_noticed(root, monkeypatch, capsys):
     put(root, "book/a", notebook(PARAMETERS, ("end", "import os\nos._exit(1)", [])))
     assert built(root) == 1
     assert "Kernel died" in capsys.readouterr().err
+
+
+def test_a_warm_process_that_dies_is_named(root, monkeypatch, capsys):
+    monkeypatch.setattr(run, "PAYS", 1)
+    monkeypatch.setattr(nursery, "leashed", lambda command: [sys.executable, "-c", "0"])
+    assert built(root) == 1
+    said = capsys.readouterr().err
+    assert "book/a.ipynb failed before its first cell" in said
+    assert "the process that kernels are forked from has ended" in said
 
 
 # --- processes
