@@ -94,10 +94,13 @@ def warm_up() -> None:
     """Import what most notebooks import, and compile what most of them play."""
     for name in IMPORTS:
         import_module(name)
+    from tqdm import tqdm
+
     from dueling import section7, simulate
 
     for name in section7.ALGORITHMS | section7.OURS:
         simulate("arith/linear", name, T=2, runs=1, workers=1)
+    tqdm.monitor.exit()  # a process is forked while it has one thread
     gc.freeze()  # what is here is never collected in a child, which shares it
 
 
