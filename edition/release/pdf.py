@@ -76,8 +76,10 @@ SHRINK = """() => {
   const wide = boxes.filter(box => !box.closest('td, th')).map(formula);  // read all, then write
   const fit = ([e, ratio]) => { if (ratio < 1) e.style.fontSize = `${Math.floor(98 * ratio)}%`; };
   wide.forEach(fit);
-  const tables = [...document.querySelectorAll('article table')];
-  tables.map(e => [e, width(document.body) / e.scrollWidth]).forEach(fit);
+  const room = width(document.body);
+  for (const table of document.querySelectorAll('article table'))
+    for (let size = 98; table.scrollWidth > room && size > 40; size -= 4)
+      table.style.fontSize = `${size}%`;
 }"""
 OUTSIDE = """() => {
   const edge = document.body.getBoundingClientRect().right + 2;
