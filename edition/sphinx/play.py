@@ -28,6 +28,7 @@ from ..wasm import bundle
 #: The things to play: what a page may name, and the scripts each needs besides the kernels.
 THINGS = {"bandit": "bandit.js", "reductions": "reductions.js", "steps": "steps.js"}
 KERNELS = "play/kernels.js"
+BEFORE_FORMULAS = 400  # the priority of scripts that need not wait for MathJax, which has 500
 
 logger = logging.getLogger(__name__)
 
@@ -83,7 +84,7 @@ def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], 
     body = context.get("body", "")
     wanted = [script for name, script in THINGS.items() if f'data-play="{name}"' in body]
     for script in (KERNELS, "play/duel.js", "play/board.js", *(f"play/{s}" for s in wanted)):
-        app.add_js_file(script, loading_method="defer")
+        app.add_js_file(script, priority=BEFORE_FORMULAS, loading_method="defer")
 
 
 def write_kernels(app: Sphinx, error: Exception | None) -> None:

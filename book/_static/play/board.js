@@ -99,17 +99,21 @@ window.Board = (() => {
     piece();
   }
 
-  /* Give every box of this name its contents, once the kernels are ready; else the picture stays. */
+  /* Give every box of this name its contents; where the kernels cannot run, the picture stays. */
   function mount(name, fill) {
     if (!window.duelingKernels || !window.WebAssembly) return;
+    try {
+      window.Dueling.ready();
+    } catch (refusal) {
+      if (refusal instanceof RangeError) return; // an old browser compiles small modules only
+      throw refusal;
+    }
     for (const box of document.querySelectorAll(`.play[data-play="${name}"]`)) {
-      window.Dueling.ready().then(() => {
-        const live = make("div", { class: "play-live" });
-        fill(live, box.dataset);
-        box.querySelector(".play-still").after(live);
-        box.classList.add("is-live");
-        performance.mark("play-first");
-      });
+      const live = make("div", { class: "play-live" });
+      fill(live, box.dataset);
+      box.querySelector(".play-still").after(live);
+      box.classList.add("is-live");
+      performance.mark("play-first");
     }
   }
 

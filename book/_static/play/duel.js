@@ -105,28 +105,26 @@ window.Dueling = (() => {
     return ~sum >>> 0;
   }
 
-  let instance = null; // of the module: its exports, its memory, and where the arrays of a run begin
+  const state = {}; // of the module: its exports, its memory, and where the arrays of a run begin
 
-  /* Resolves once the kernels can be called. */
+  /* Make the kernels callable. At once: a promise would be kept only after the page's other scripts,
+     of which the one for formulas takes longest. */
   function ready() {
-    instance ??= (async () => {
-      const { wasm, stack } = window.duelingKernels;
-      const bytes = Uint8Array.from(atob(wasm), (letter) => letter.charCodeAt(0));
-      const memory = new WebAssembly.Memory({ initial: 64 });
-      const env = {
-        __linear_memory: memory,
-        __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, stack),
-        __indirect_function_table: new WebAssembly.Table({ initial: 16, element: "anyfunc" }),
-      };
-      const { exports } = (await WebAssembly.instantiate(bytes, { env })).instance;
-      const logs = new Float64Array(memory.buffer, stack, 1 << 15);
-      logs.forEach((_, t) => (logs[t] = exports.libm_log(t)));
-      Object.assign(api, { log: exports.libm_log, exp: exports.libm_exp });
-      return { exports, memory, logs: stack, free: stack + logs.byteLength };
-    })();
-    return instance.then((made) => Object.assign(state, made));
+    if (state.exports) return;
+    const { wasm, stack } = window.duelingKernels;
+    const bytes = Uint8Array.from(atob(wasm), (letter) => letter.charCodeAt(0));
+    const memory = new WebAssembly.Memory({ initial: 64 });
+    const env = {
+      __linear_memory: memory,
+      __stack_pointer: new WebAssembly.Global({ value: "i32", mutable: true }, stack),
+      __indirect_function_table: new WebAssembly.Table({ initial: 16, element: "anyfunc" }),
+    };
+    const { exports } = new WebAssembly.Instance(new WebAssembly.Module(bytes), { env });
+    const logs = new Float64Array(memory.buffer, stack, 1 << 15);
+    logs.forEach((_, t) => (logs[t] = exports.libm_log(t)));
+    Object.assign(api, { log: exports.libm_log, exp: exports.libm_exp });
+    Object.assign(state, { exports, memory, logs: stack, free: stack + logs.byteLength });
   }
-  const state = {};
 
   /* The objects of one run in the memory of the module, and what a run leaves in them: until the
      next run, which takes the same memory. */
