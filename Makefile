@@ -4,7 +4,8 @@ VENV    ?= .venv
 PYTHON  ?= $(if $(wildcard $(VENV)/ready),$(VENV)/bin/python,python3)
 PROFILE ?= full
 # What pytest gets besides its configuration; a file's tests share a worker, and its compilations.
-PYTEST  ?= -n auto --dist loadfile --cov --cov-report=term
+# ALL=1 adds the slow tests, and coverage, which would make the others slow.
+PYTEST  ?= -n auto --dist loadfile $(if $(ALL),-m 'not built' --cov --cov-report=term)
 
 BIN := $(VENV)/bin
 # Nothing of the user's Python leaks in. Of pip's settings those stay that say how to reach an index.
@@ -18,7 +19,7 @@ unexport $(filter-out PYTHON $(REACH:%=PIP_%),\
 
 help:
 	@echo "make book [PROFILE=full|smoke]  run every notebook that changed, render _build/html"
-	@echo "make test                       lint, then the test suite with coverage"
+	@echo "make test [ALL=1]               lint, then the tests; all: the slow ones too, with coverage"
 	@echo "make lab                        open the notebooks in JupyterLab"
 	@echo "make check                      open the built pages in a browser, check the artifact,"
 	@echo "                                simulate a sample of the results again"

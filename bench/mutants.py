@@ -142,6 +142,7 @@ def sample(n: int, seed: int) -> list[Mutant]:
 def tests_of_lines(folder: Path) -> dict[tuple[str, int], set[str]]:
     """The tests that run each line, by coverage with one context for each test."""
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "--cov"]
+    command += ["-m", "not built"]
     command += ["--cov-context=test", "--cov-report=", "--durations=0", "--durations-min=0"]
     done = subprocess.run(
         command, cwd=folder, env=_environment(folder), capture_output=True, text=True

@@ -64,6 +64,12 @@ def code(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
+def code_of(root: Path, names: Iterable[str]) -> str:
+    """The code of some notebooks, in one text."""
+    cells = (cell for name in names for cell in code(load(source(root, name))))
+    return "\n".join(cell["source"] for cell in cells)
+
+
 def needs(root: Path, name: str) -> list[str]:
     """The notebooks whose results this one reads: its metadata key "needs"."""
     return load(source(root, name))["metadata"].get("needs", [])

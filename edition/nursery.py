@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -25,7 +26,13 @@ from .leash import leashed, tie
 
 POSSIBLE = sys.platform == "linux"  # elsewhere libraries do not survive a fork
 PAYS = 4  # so many notebooks at least; for fewer, warming up takes longer than it saves
-IMPORTS = ("ipykernel.kernelapp", "matplotlib.figure", "mpmath", "sympy", "z3", "edition.witness")
+WORTH = ("matplotlib.figure", "mpmath", "sympy", "z3", "edition.witness", "dueling")
+
+
+def worthwhile(text: str) -> list[str]:
+    """Of the modules that take long to import, those that the notebooks' code names."""
+    words = {*re.findall(r"\w+", text)}
+    return [name for name in WORTH if name.partition(".")[0] in words]
 
 
 # --- in the build
@@ -34,8 +41,8 @@ IMPORTS = ("ipykernel.kernelapp", "matplotlib.figure", "mpmath", "sympy", "z3", 
 class Nursery:
     """The warm process, as the build sees it."""
 
-    def __init__(self, environment: Mapping[str, str]):
-        command = leashed([sys.executable, "-m", __name__])
+    def __init__(self, environment: Mapping[str, str], imports: list[str]):
+        command = leashed([sys.executable, "-m", __name__, *imports])
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self.process = subprocess.Popen(command, env=dict(environment), **pipes)
         self.one_at_a_time = Lock()
@@ -90,17 +97,18 @@ class Forked:
 # --- in the warm process
 
 
-def warm_up() -> None:
-    """Import what most notebooks import, and compile what most of them play."""
-    for name in IMPORTS:
+def warm_up(imports: list[str]) -> None:
+    """Import what the notebooks import; with the package, compile what most of them play."""
+    for name in ("ipykernel.kernelapp", *imports):
         import_module(name)
-    from tqdm import tqdm
+    if "dueling" in imports:
+        from tqdm import tqdm
 
-    from dueling import section7, simulate
+        from dueling import section7, simulate
 
-    for name in section7.ALGORITHMS | section7.OURS:
-        simulate("arith/linear", name, T=2, runs=1, workers=1)
-    tqdm.monitor.exit()  # a process is forked while it has one thread
+        for name in section7.ALGORITHMS | section7.OURS:
+            simulate("arith/linear", name, T=2, runs=1, workers=1)
+        tqdm.monitor.exit()  # a process is forked while it has one thread
     gc.freeze()  # what is here is never collected in a child, which shares it
 
 
@@ -133,7 +141,7 @@ def main() -> None:
     """Fork a kernel for each order."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the build decides what ends
     sys.path.pop(0)  # the folder of the build, which -m puts there
-    warm_up()
+    warm_up(sys.argv[1:])
     signal.signal(signal.SIGCHLD, bury)
     for line in sys.stdin:
         if (pid := os.fork()) == 0:

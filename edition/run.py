@@ -35,8 +35,17 @@ from . import place
 from .execute import execute
 from .kernel import Kernel, environment, surroundings
 from .leash import leashed
-from .notebooks import chosen_parameters, costs, fingerprint, fresh, in_order, needs, notebooks
-from .nursery import PAYS, POSSIBLE, Nursery
+from .notebooks import (
+    chosen_parameters,
+    code_of,
+    costs,
+    fingerprint,
+    fresh,
+    in_order,
+    needs,
+    notebooks,
+)
+from .nursery import PAYS, POSSIBLE, Nursery, worthwhile
 from .place import Refusal, read, write
 from .progress import Progress
 
@@ -82,7 +91,7 @@ class Build:
         todo.prepare()
         ready: list[str] = []
         if POSSIBLE and len(stale) >= PAYS:
-            self.nursery = Nursery(self.around)
+            self.nursery = Nursery(self.around, worthwhile(code_of(self.root, [*stale])))
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
                 while todo.is_active():

@@ -67,6 +67,7 @@ SCHEMAS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schema", "file"), SCHEMAS)
 def test_files_for_hosts_fit_their_schema(schema, file):
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", f"vendor.{schema}"]

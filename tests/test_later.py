@@ -62,6 +62,7 @@ def rucb(history, K, alpha, _):
         yield from ((p / len(best), c, d) for d in best)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("P, T", [(TWO, 7), (CYCLE, 4)])
 @pytest.mark.parametrize("alpha", [0.51, 2.0])
 def test_rucb_has_its_exact_law(P, T, alpha):
@@ -78,6 +79,7 @@ def test_rucb_reaches_a_single_candidate_and_meets_itself():
     assert (expected_plays(RUCB(), loop, 6) == enumerate_plays(rucb, loop, 6, 0.51, None)[-1]).all()
 
 
+@pytest.mark.slow
 def test_the_exact_law_refuses_another_alpha():
     assert (expected_plays(RUCB(3), TWO, 7) != enumerate_plays(rucb, TWO, 7, 0.51, None)[-1]).any()
 
@@ -442,6 +444,7 @@ def test_bad_constants_are_refused(make, told):
         make()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "algorithm, low, high",
     [(RUCB(), 422, 427), (DoubleThompson(), 151, 160), (SelfSparring(), 154, 154)],

@@ -382,6 +382,7 @@ def test_the_1_norm_ball_lies_between_the_ellipsoid_and_root_n_ellipsoids():
     assert all(S.outside(theta) for theta in S.mean + 1.001 * sqrt(5) * (edge - S.mean))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", BOTH)
 def test_the_confidence_set_keeps_its_promise(machine):
     """With the published radius theta never leaves; with a far too small one the watch sees it."""
@@ -452,6 +453,7 @@ def test_every_epoch_has_its_own_failure_probability():
 # Games and Doubler's memory
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "link", "algorithm"),
     [

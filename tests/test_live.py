@@ -299,6 +299,7 @@ def chance_of_naming(p, N, threshold, evidence=log_evidence):
     return named
 
 
+@pytest.mark.slow
 def test_the_winner_is_false_with_chance_delta_at_most():
     for delta in (0.05, 0.2):
         wrong = chance_of_naming(0.5, 3000, 2 / delta)
@@ -314,6 +315,7 @@ def test_the_winner_is_false_with_chance_delta_at_most():
     assert chance_of_naming(0.5, 3000, 20, often) > 3 * 0.05
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("p", [0.5, 0.8])
 def test_an_interval_ever_misses_with_chance_delta_at_most(p):
     law, missed, delta = np.array([1.0]), 0.0, 0.1

@@ -60,6 +60,7 @@ for i in range(20):
 """
 
 
+@pytest.mark.slow
 def test_any_number_of_jobs_gives_the_same_bytes_and_knows_who_wrote_what(root):
     found = []
     for jobs in ("1", "3"):
@@ -118,6 +119,7 @@ tables.write_text("t.json", '{"commit": "%s"}' % ("ab" * 20))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", [Path.unlink, lambda path: path.write_text("x,z")])
 def test_runs_again_when_a_result_is_gone_or_another(root, capsys, change):
     put(root, "book/a", notebook(PARAMETERS, ("write", RESULT, [])))
@@ -249,6 +251,7 @@ def test_a_cell_that_ends_its_kernel_fails(root, capsys, text, reason):
     assert not outputs(root).exists()
 
 
+@pytest.mark.slow
 def test_a_cell_that_hangs_is_stopped_and_named(root, capsys):
     hang = "import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\ntime.sleep(99)"
     put(root, "book/a", notebook(PARAMETERS, ("hang", hang, [])))
@@ -275,7 +278,7 @@ def test_a_warm_kernel_is_like_a_cold_one(root, monkeypatch):
     seen = []
     for pays in (2, 1):  # with one notebook: cold, then warm
         monkeypatch.setattr(run, "PAYS", pays)
-        loaded = ("loaded", "import sys\n_ = print('sympy' in sys.modules)", [])
+        loaded = ("loaded", "import sys\n_ = print('sympy' in sys.modules)", [])  # named: imported
         put(root, "book/a", notebook(PARAMETERS, ("state", STATE, []), loaded))
         assert built(root) == 0
         seen.append([cell["outputs"] for cell in cells(root)])
@@ -325,6 +328,7 @@ def wait_for(path):
 SLEEP = "import pathlib, time\npathlib.Path('begun-{name}').touch()\ntime.sleep({seconds})"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.parametrize(("names", "processes"), [("ab", 2), ("abcd", 3)])  # warm: a third, forked
 def test_the_end_of_a_build_leaves_no_file_and_no_kernel(root, stop, names, processes):
@@ -380,6 +384,7 @@ def test_a_second_build_waits_for_what_a_killed_one_left(root):
     assert second.returncode == 0
 
 
+@pytest.mark.slow
 def test_a_second_build_waits(root):
     several(root, a=SLEEP.format(name="a", seconds=1))
     first = start(root, "--", "sh", "-c", "sleep 5; touch rendered")
@@ -423,3 +428,18 @@ def test_overlay_shows_parameters_that_are_not_the_edition_s(root):
     assert built(root, "-p", "book/a", "runs", "4") == 0
     overlaid = overlay.overlaid(root, "full", "book/a")["cells"]
     assert [cell["id"] for cell in overlaid] == ["prose", "set", "injected-parameters", "show"]
+
+
+@pytest.mark.parametrize(
+    ("text", "modules"),
+    [
+        ("import sympy as sp", ["sympy"]),
+        (
+            "from edition.witness import Ledger\nfrom dueling import UCB",
+            ["edition.witness", "dueling"],
+        ),
+        ("print('duelling')", []),
+    ],
+)
+def test_a_warm_process_imports_what_the_notebooks_name(text, modules):
+    assert nursery.worthwhile(text) == modules

@@ -82,6 +82,7 @@ def notebook(machine):
     return type("Cell", (machine,), {"__module__": "__main__"})
 
 
+@pytest.mark.slow
 def test_processes_give_the_same_bits(alone):
     cell = MultiSBM(notebook(Ten))
     own = plain(RANDOM, cell, T=60, runs=9, realised=True)
@@ -96,6 +97,7 @@ def test_processes_without_a_generator_of_results_give_the_same_bits():
     assert same(spread, plain("YJ", "IF", T=60, runs=9))
 
 
+@pytest.mark.slow
 def test_a_cluster_of_two_processes_gives_the_same_bits(alone):
     distributed = pytest.importorskip("distributed")
     want = plain("arith/linear", Uniform(), T=60, runs=9)
@@ -265,6 +267,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_stops_at_once_and_leaves_no_process(workers):
     with subprocess.Popen(
@@ -308,6 +311,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", [0.02, 0.1, 0.3])
 def test_ctrl_c_while_compiling_leaves_the_next_call_whole(late):
     """Half-way through its first compilation, numba would be left without some of its parts."""

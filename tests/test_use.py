@@ -24,6 +24,7 @@ class Mortal(Utilities):
         return super().game(T, checkpoints, rng, permute)
 
 
+@pytest.mark.slow
 def test_a_worker_s_death_changes_no_bit(tmp_path):
     distributed = pytest.importorskip("distributed")
     mortal = Mortal([0.8, 0.5], name="mortal")

@@ -31,6 +31,8 @@ from edition.wasm import binary, bundle, kernels, libm
 wasmtime = pytest.importorskip("wasmtime")
 
 ROOT = Path(__file__).parents[1]
+
+pytestmark = pytest.mark.slow  # the kernels are made first
 T, RUNS, CHECKPOINTS = 32000, 40, np.array([2**i for i in range(15)] + [32000])
 WORD = 2**64 - 1
 
