@@ -86,7 +86,7 @@ def sentence(R: str, results: Results) -> Found:
     enough = "all" if need == len(here) else f"{need} or more"
     said = (
         f"holds in {here.sum()} of {len(here)} scenarios at this edition's constants; "
-        f"in {enough} at {there} of the {len(grid)} settings of the map"
+        f"on the map it holds in {enough} scenarios at {there} of {len(grid)} settings"
     )
     at_home = here.sum() >= need
     somewhere = at_home or 2 * there >= len(grid)
@@ -101,9 +101,9 @@ def together(results: Results) -> Found:
     again = consistent(fresh, n)
     said = f"no significant contradiction at {good.sum()} of the {len(good)} settings of the map"
     if good.any():
-        said += f", at {again.sum()} of these on fresh seeds"
+        said += f", and at {again.sum()} of them again with fresh seeds"
     counts = ", ".join(f"{R} in {fresh[R][0]:.0f}" for R in ("R1", "R2", "R3"))
-    said += f"; at the best setting, fresh seeds: {counts} of {n} scenarios"
+    said += f"; at the best setting, with fresh seeds, {counts} of {n} scenarios"
     return settled(bool(good.all()), bool(again.any())), said
 
 
@@ -136,7 +136,7 @@ def arms(results: Results) -> Found:
     value = rows["simulated"][mine]
     said = (
         f"local exponents {value.min():.2f} to {value.max():.2f} in K - 1; "
-        "1 for the leading term alone, proved"
+        "for the leading term alone the exponent 1 is proved"
     )
     return settled(bool(value.max() < 1.1), bool(value.max() < 2)), said
 
@@ -149,7 +149,7 @@ def dominated(results: Results) -> Found:
     said = (
         f"that machine pays {100 * share.min():.0f} to {100 * share.max():.0f} % at the horizons "
         f"simulated, in 1good {100 * early:.0f} % and later {100 * late:.0f} %; "
-        "all of the leading term, proved"
+        "it is proved to pay all of the leading term"
     )
     return settled(bool(share.min() > 0.8), bool(late > early)), said
 

@@ -148,7 +148,7 @@ def mapped(figure, settings, fresh=None):
 def test_what_fresh_seeds_do_not_confirm_is_not_reproduced():
     tables = mapped(table_of_verdicts(), [ALL_HOLD, R1_FAILS], fresh=[R1_FAILS])
     found, said = verdicts.together(tables.get)
-    assert found == NOT and "at 0 of these on fresh seeds" in said and "R1 in 5" in said
+    assert found == NOT and "at 0 of them again with fresh seeds" in said and "R1 in 5" in said
 
 
 def curves(multisbm, start=1.0):
