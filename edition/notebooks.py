@@ -64,6 +64,12 @@ def code(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
+def measured(root: Path, profile: str) -> Path:
+    """The folder of what the status page tells of times, apart from the results."""
+    folder = results(root, profile)
+    return folder.with_name(f"{folder.name}-volatile") / "measured"
+
+
 def code_of(root: Path, names: Iterable[str]) -> str:
     """The code of some notebooks, in one text."""
     cells = (cell for name in names for cell in code(load(source(root, name))))

@@ -42,6 +42,7 @@ from .notebooks import (
     fingerprint,
     fresh,
     in_order,
+    measured,
     needs,
     notebooks,
 )
@@ -164,6 +165,15 @@ def note(root: Path, profile: str, name: str, cost: Mapping[str, Any]) -> None:
     write(path, json.dumps(status, indent=1, sort_keys=True) + "\n")
 
 
+def tell(root: Path, profile: str, names: list[str], jobs: int, seconds: float) -> None:
+    """Let the status page tell how long the last execution took, all its notebooks together."""
+    spent = costs(root, profile)
+    cpu = sum(spent[name]["cpu"] for name in names)
+    many = f"The last build ran {len(names)} notebooks, at most {jobs} at a time"
+    took = f"in {seconds:.0f} s on the clock, {cpu:.0f} s of the processors"
+    write(measured(root, profile) / "build.md", f"{many}, {took}; the pages come after that.\n")
+
+
 # --- the command line
 
 
@@ -202,7 +212,9 @@ def run_all(options: argparse.Namespace) -> None:
         else:
             stale[name] = {"fingerprint": mark, "parameters": dict(parameters.get(name, {}))}
     if stale:
+        began = time.monotonic()
         Build(root, profile, options.jobs, options.limit).run(stale)
+        tell(root, profile, [*stale], options.jobs, time.monotonic() - began)
 
 
 def follow(command: list[str], root: Path, profile: str, lock: IO[str]) -> int:

@@ -546,6 +546,16 @@ def test_costs_are_the_last_known_ones_else_typical_ones(root, executions):
     assert run.expected(root, "full", ["a", "b"]) == {"a": 0.0, "b": 3.0}
 
 
+def test_the_status_page_tells_how_long_the_last_build_took(root, executions):
+    many(root, a="", b="", c="")
+    assert "ran" not in about.status(root, "full")
+    assert built(root, "--jobs", "2") == 0
+    told = about.status(root, "full")
+    assert "The last build ran 3 notebooks, at most 2 at a time, in 0 s on the clock" in told
+    assert built(root, "--jobs", "2") == 0  # nothing to run
+    assert about.status(root, "full") == told
+
+
 def test_typical_costs_are_known_for_every_notebook_and_profile():
     typical = yaml.safe_load(place.read(ROOT / "book" / "costs.yml"))
     assert set(typical) == set(yaml.safe_load(place.read(ROOT / "book" / "profiles.yml")))

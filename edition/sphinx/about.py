@@ -68,9 +68,8 @@ def status(root: Path, profile: str) -> str:
 
 def measured(root: Path, profile: str) -> list[str]:
     """The paragraphs in Markdown about times that notebooks measured, kept apart from results."""
-    folder = place.results(root, profile)
-    files = (folder.with_name(f"{folder.name}-volatile") / "measured").glob("*.md")
-    return [f"\n{place.read(path)}" for path in sorted(files)]
+    files = sorted(notebooks.measured(root, profile).glob("*.md"))
+    return [f"\n{place.read(path)}" for path in files]
 
 
 def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], tree: Any) -> None:
