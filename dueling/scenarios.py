@@ -107,8 +107,9 @@ class Preferences(Scenario):
         measured = {"plays": _own(game.plays, game.order)}
         if regret != "none":
             table = self.table(regret)
-            curve = [(plays.sum(axis=0) * table).sum() for plays in self.history(game)]
-            measured["regret"] = np.array(curve)
+            blocks = [game.kept] if len(game.kept) else (plays[None] for plays in game.snapshots())
+            duels = (_own(plays.sum(axis=1), game.order) for plays in blocks)
+            measured["regret"] = np.concatenate([(n * table).sum(axis=(1, 2)) for n in duels])
         return measured
 
     def history(self, game: Game) -> Iterator[np.ndarray]:

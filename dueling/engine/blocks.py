@@ -38,6 +38,7 @@ class Layout(types.Type):
     def __init__(self, cls: type, fields: dict):
         self.cls, self.fields, self.texts = cls, fields, _texts(cls)
         self.methods = {name: compiled(f, foreign(cls)) for name, f in self.texts.items()}
+        self.objects = {name for name, field in fields.items() if isinstance(field, Layout)}
         self.at, self.format = {}, ""
         for name, field in fields.items():
             self.at[name] = len(self.format)
@@ -89,10 +90,11 @@ _SIMPLE[np.random.Generator] = types.npy_rng
 
 def kind(value: Any) -> object:
     """What a field's type is to the compiler: equal kinds share one compilation."""
-    if type(value) is np.ndarray:
+    what = type(value)
+    if what is np.ndarray:
         return (value.dtype, value.ndim, value.flags.writeable)
-    simple = _KINDS.get(type(value), type(value))
-    return _shape(value) if simple not in _SIMPLE and _is_object(value) else simple
+    simple = _KINDS.get(what, what)
+    return simple if simple in _SIMPLE or not _is_object(value) else _shape(value)
 
 
 def _is_object(value) -> bool:
@@ -155,22 +157,23 @@ def _words(o, layout: Layout, blocks: dict) -> list:
             words.extend(value.shape)
         elif what is np.random.Generator:
             words.append(_bitgen(value.bit_generator.capsule, b"BitGenerator"))
-        elif isinstance(field := layout.fields[name], Layout):
-            words.append(pack(value, field, blocks))
+        elif name in layout.objects:
+            words.append(pack(value, layout.fields[name], blocks))
         else:
             words.append(int(value) if what is np.bool_ else value)
     return words
 
 
 def _address(o, name: str, array: np.ndarray) -> int:
-    if not array.flags.c_contiguous:
-        raise ValueError(
-            f"array {name!r} of {type(o).__name__} is not in C order; "
-            "np.array(a, order='C') makes a copy that is."
-        )
-    if array.flags.writeable:
+    try:
         return ctypes.addressof(ctypes.c_char.from_buffer(array))
-    return array.__array_interface__["data"][0]
+    except TypeError:  # it is read-only, or not in C order
+        if array.flags.c_contiguous:
+            return array.__array_interface__["data"][0]
+    raise ValueError(
+        f"array {name!r} of {type(o).__name__} is not in C order; "
+        "np.array(a, order='C') makes a copy that is."
+    )
 
 
 def pack(o: Any, layout: types.Type, blocks: dict) -> int:
