@@ -140,7 +140,10 @@ def sample(n: int, seed: int) -> list[Mutant]:
 
 
 def tests_of_lines(folder: Path) -> dict[tuple[str, int], set[str]]:
-    """The tests that run each line, by coverage with one context for each test."""
+    """The tests that run each line, by coverage with one context for each test.
+
+    What a fixture runs may be for several tests: then all tests of the file, under its name.
+    """
     command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "loadfile", "--cov"]
     command += ["-m", "not built"]
     command += ["--cov-context=test", "--cov-report=", "--durations=0", "--durations-min=0"]
@@ -158,8 +161,10 @@ def tests_of_lines(folder: Path) -> dict[tuple[str, int], set[str]]:
     )
     for path, context, *lines in rows:
         name = str(Path(path).relative_to(folder))
+        test, _, phase = context.partition("|")
         for line in lines:
-            where.setdefault((name, abs(line)), set()).add(context.split("|")[0])
+            tests = where.setdefault((name, abs(line)), set())
+            tests |= {test, test.partition("::")[0]} if phase == "setup" else {test}
     return where
 
 
@@ -214,7 +219,8 @@ def run(todo: list[Mutant], jobs: int) -> Iterator[tuple[Mutant, str | None]]:
             tests = lines.get((mutant.file, mutant.line), set()) - {""}
             folder = folders.get()
             try:
-                return mutant, killer(mutant, folder, sorted(tests, key=lambda t: took.get(t, 0.0)))
+                quickest = sorted(tests, key=lambda t: took.get(t, 0.0 if "::" in t else LIMIT))
+                return mutant, killer(mutant, folder, quickest)
             finally:
                 folders.put(folder)
 
@@ -231,15 +237,15 @@ def main() -> None:
     reasons = dict(line.split("  # ") for line in (ROOT / "bench" / "survivors.txt").open())
     todo = [m for m in sample(options.n, options.seed) if options.only in m.file]
     survivors = []
-    for mutant, test in run(todo, options.jobs):
+    for done, (mutant, test) in enumerate(run(todo, options.jobs), 1):
+        print(f"{done} of {len(todo)}", end="\r", file=sys.stderr, flush=True)
         if test is None:
             survivors.append(mutant.describe((ROOT / mutant.file).read_bytes()))
-            print(
-                f"survived: {survivors[-1]}  # {reasons.get(survivors[-1], '?').strip()}",
-                flush=True,
-            )
-    killed = len(todo) - len(survivors)
-    print(f"{killed} of {len(todo)} mutants killed ({100 * killed / len(todo):.1f} %).")
+            reason = reasons.get(survivors[-1], "?").strip()
+            print(f"survived: {survivors[-1]}  # {reason}", flush=True)
+    killed, told = len(todo) - len(survivors), sum(one in reasons for one in survivors)
+    share = f"{100 * killed / len(todo):.1f} %"
+    print(f"{killed} of {len(todo)} mutants killed ({share}); {told} survivors have a reason.")
 
 
 if __name__ == "__main__":
