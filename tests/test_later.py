@@ -455,3 +455,11 @@ def test_values_of_public_programs(algorithm, low, high):
     result = simulate("arith/linear", algorithm, checkpoints=[32000], workers=2)
     slack = 3 * np.sqrt(2) * result.error()[-1]  # as if theirs had as many runs
     assert low - slack < result.mean()[-1] < high + slack
+
+
+@pytest.mark.parametrize(("t", "base"), [(31, 0.0), (32, 0.5)])  # 16 / t is below 1/2 from 32 on
+def test_reduced_tsallis_has_its_base_line_from_the_border_on(t, base):
+    S = ReducedTsallis(2, np.random.default_rng(1))
+    S.p[:], S.t, S.x = 0.5, t, 0
+    S.feedback(1.0)
+    assert S.loss.tolist() == [base + (0 - base) / 0.5, base]
