@@ -427,3 +427,11 @@ def test_results_of_other_games_are_told_apart(tmp_path):
     other = simulate("YJ", MultiSBM(UCB), 20, 2, seed=3, compiled=False, workers=1, permute=False)
     about = Result.load(other.save(tmp_path / "file")).about
     assert about["seed"] == 3 and about["regret"] == "preference" and about["permute"] is False
+
+
+def test_realised_regret_may_fall_and_is_loaded(tmp_path):
+    game = Utilities([0.6, 0.5], law=bernoulli, name="coins")
+    result = plain(game, "Sparring", T=60, runs=5, realised=True, checkpoints=range(1, 61))
+    assert (np.diff(result.arrays["realised"], axis=1) < 0).any()
+    result.save(tmp_path / "r.npz")
+    assert same(Result.load(tmp_path / "r.npz"), result)
