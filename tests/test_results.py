@@ -435,3 +435,8 @@ def test_realised_regret_may_fall_and_is_loaded(tmp_path):
     assert (np.diff(result.arrays["realised"], axis=1) < 0).any()
     result.save(tmp_path / "r.npz")
     assert same(Result.load(tmp_path / "r.npz"), result)
+
+
+def test_the_checkout_is_the_one_around_the_package():
+    file = provenance.ROOT / "dueling" / "engine" / "provenance.py"
+    assert file.is_file() and file.samefile(provenance.__file__)
