@@ -252,14 +252,14 @@ def judge(claim: Mapping, ledgers: Mapping, linear: Mapping, results: Results) -
 
 
 def decided_by(claim: Mapping) -> str:
-    """``rule`` or ``proof``: how the verdict came about; empty for a claim without evidence."""
+    """How the verdict came about: by ``rule``, by ``proof``, by a proof of ``less``; else empty."""
     if "rule" in claim or "linear" in claim:
         return "rule"
     if not any(role in claim for role in ROLES):
         return ""
     if not claim.get("by"):
         raise ValueError(f"claim {claim['id']} is judged by proof; `by` must name the statements.")
-    return "proof"
+    return "less" if "short" in claim else "proof"
 
 
 def grade(claim: Mapping, errata: list[Mapping]) -> str:

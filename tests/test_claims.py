@@ -236,6 +236,12 @@ def test_a_judged_claim_names_its_evidence():
         verdicts.judge(claim, LEDGERS, {}, {}.get)
 
 
+def test_a_proof_of_less_decides_no_claim():
+    claim = {"id": "x", "place": "p", "says": "s", "short": STEP, "by": ["lem-x"]}
+    found = verdicts.judge(claim, LEDGERS, {}, {}.get)
+    assert found["verdict"] == NOT and found["by"] == "less"
+
+
 def test_a_claim_without_evidence_is_open_and_nobody_decided_it():
     found = verdicts.judge({"id": "x", "place": "p", "says": "s"}, LEDGERS, {}, {}.get)
     assert found["verdict"] == OPEN and found["by"] == ""
