@@ -204,3 +204,15 @@ def test_what_a_page_offers_for_download_it_writes(name):
     prose = "\n".join(c["source"] for c in cells if c["cell_type"] == "markdown")
     for file in re.findall(r"/_build/results/([\w./-]+)\.(?:csv|json)", prose):
         assert f'"{file}"' in code
+
+
+# --- what a page tells a reader first
+
+CHAPTERS = [n for n in notebooks.notebooks(ROOT) if "/back/" not in n and n != "book/use/course"]
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_page_says_what_it_needs_what_it_gives_how_long_it_takes_and_a_short_path(name):
+    opening = notebooks.load(notebooks.source(ROOT, name))["cells"][0]["source"]
+    for words in ("you need", "you will know", "time", "short path"):
+        assert re.search(rf"(?i)\*[^*]*{words}[^*]*\*", opening), words
