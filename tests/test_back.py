@@ -48,13 +48,6 @@ def test_an_erratum_without_evidence_is_refused():
     assert backmatter.evidence({"id": "E1", "see": "there"}, LEDGERS) == []
 
 
-def test_a_statement_is_false_where_an_erratum_says_so_and_a_proof_can_be_mended():
-    verdict = {entry["id"]: entry["verdict"] for entry in backmatter.data("errata")}
-    for entry in backmatter.data("statements")["paper"]:
-        refuted = "false" in [verdict[name] for name in entry.get("errata", [])]
-        expected = refuted and entry["kind"] != "proof"
-        assert (entry["fares"] == "false") is expected, entry["says"]
-
 
 def test_errata_are_sorted_by_severity(root):
     verdicts = {"E1": "typo", "E2": "gap", "E3": "false"}
