@@ -48,7 +48,6 @@ def test_an_erratum_without_evidence_is_refused():
     assert backmatter.evidence({"id": "E1", "see": "there"}, LEDGERS) == []
 
 
-
 def test_errata_are_sorted_by_severity(root):
     verdicts = {"E1": "typo", "E2": "gap", "E3": "false"}
     known = [entry(id=name, verdict=verdict) for name, verdict in verdicts.items()]
