@@ -673,9 +673,31 @@ def test_what_references_point_to_is_kept_for_previews(tiny_book):
     text = (tiny_book / "_build" / "html" / "_previews" / "book" / "a.js").read_text()
     assert text.startswith('previews("book/a", {')
     pieces = json.loads(text[len('previews("book/a", ') : -len(");\n")])
-    assert set(pieces) == {"thm-long", "equation-eq-one", "fig-line"}
+    assert set(pieces) == {"thm-short", "thm-long", "equation-eq-one", "fig-line"}
     assert "Every number is a number" in pieces["thm-long"]
     assert not any(sign in piece for piece in pieces.values() for sign in (" id=", "<a ", "<img"))
+
+
+def test_a_statement_has_one_name_in_its_head_and_wherever_it_is_cited(tiny_book):
+    html = tiny_book / "_build" / "html"
+    first, second = (
+        BeautifulSoup((html / "book" / page).read_text("utf-8"), "html.parser")
+        for page in ("a.html", "b.html")
+    )
+    heads = {one["id"]: " ".join(one.p.get_text().split()) for one in first.select("div.proof")}
+    assert heads == {
+        "thm-short": "Theorem D: the short one paper: Theorem 3.1, corrected",
+        "thm-long": "Theorem 1 (The long theorem) ours",
+    }
+    names = [one.get_text().strip() for one in first.select("div.proof .caption-number")]
+    assert names == ["Theorem D", "Theorem 1"]
+    badges = {one.get_text(): one["class"] for one in first.select("div.proof abbr[title]")}
+    assert badges == {"paper: Theorem 3.1, corrected": ["paper"], "ours": ["ours"]}
+    cited = [link.get_text() for link in second.select('article a[href*="#thm-"]')]
+    assert cited == ["Theorem 1", "Theorem D", "its twin"]
+    found = (html / "_static" / "search-sections.js").read_text("utf-8")
+    assert '"Theorem D: the short one · paper: Theorem 3.1, corrected"' in found
+    assert '"Theorem 1 (The long theorem) · ours"' in found
 
 
 @pytest.mark.built
@@ -693,7 +715,8 @@ def test_the_pdf_has_contents_an_outline_and_no_date(tiny_book, tmp_path):
     text = reader.pages[1].extract_text()
     for title, place in zip(("Tiny", "First", "Second"), places):
         assert re.search(rf"{title}\W*{place}\b", text)
-    assert "Every number is a number" in reader.pages[places[1] - 1].extract_text()
+    shown = reader.pages[places[1] - 1].extract_text()
+    assert "Every number is a number" in shown and "Theorem D: the short one" in shown
     assert reader.metadata.title == HERE.title and reader.metadata.creation_date is None
 
 

@@ -7,7 +7,7 @@ from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
-from edition import layers
+from edition import layers, names
 from edition.release import pdf
 from edition.sphinx import layers as sphinx_layers
 from edition.sphinx import search
@@ -132,6 +132,26 @@ def test_a_box_of_one_sentence_becomes_a_badge():
     assert len(section) == 3 and longer in section.astext()
 
 
+# --- names of statements
+
+
+@pytest.mark.parametrize(
+    ("line", "head"),
+    [
+        ("Theorem M", ("Theorem M", "", ())),
+        ("Lemma A+: pulls of UCB(α)", ("Lemma A+", "pulls of UCB(α)", ())),
+        ("Theorem C (ours)", ("Theorem C", "", ("ours",))),
+        ("Theorem D is tight", ("", "Theorem D is tight", ())),  # of it, not it
+        ("Theorem D.1, corrected", ("", "Theorem D.1, corrected", ())),  # a number is the paper's
+        ("UCB(α) (the paper's Algorithm 1)", ("", "UCB(α)", ("paper: Algorithm 1",))),
+        ("Many (the paper's Lemma 2) (ours)", ("", "Many", ("paper: Lemma 2", "ours"))),
+        ("", ("", "", ())),
+    ],
+)
+def test_a_head_is_one_name_and_marks(line, head):
+    assert names.head(line) == head
+
+
 # --- print
 
 
@@ -154,7 +174,7 @@ def test_print_keeps_the_lines_of_checks_and_no_code(tmp_path):
 
 def test_sections_and_statements_are_found_with_their_own_words():
     inside = nodes.section("", nodes.paragraph("", "x is\nx"), ids=["proof-content"])
-    statement = nodes.container("", nodes.title("", "(Identity)"), inside, ids=["thm"])
+    statement = nodes.container("", nodes.title("", " (Identity)"), inside, ids=["thm"])
     statement["classes"].append("proof")
     deeper = nodes.section("", nodes.title("", "Deeper"), nodes.paragraph("", "low"), ids=["deep"])
     code = cell("x = 1")
@@ -162,8 +182,8 @@ def test_sections_and_statements_are_found_with_their_own_words():
     top += [statement, code, deeper]
     document = new_document("page", get_default_settings())
     document += top
-    assert list(search.entries("a.html", "A", document)) == [
+    assert list(search.entries("a.html", "A", document, {"thm": "Lemma 3"})) == [
         ("a.html#top", "A", "Top", "high"),
-        ("a.html#thm", "A", "Identity", "x is x"),
+        ("a.html#thm", "A", "Lemma 3 (Identity)", "x is x"),
         ("a.html#deep", "A", "Deeper", "low"),
     ]

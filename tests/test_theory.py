@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from edition import backmatter, place
+from edition import backmatter, names, place
 
 ROOT = Path(__file__).parents[1]
 PAGES = place.proofs(ROOT)
@@ -204,6 +204,36 @@ def test_each_statement_of_the_paper_has_a_place_and_each_of_ours_is_listed():
     assert statements <= set(named)
     assert not set(data["ours"]) & {label for entry in data["paper"] for label in entry["at"]}
     assert all((ROOT / "book" / "back" / f"{page}.ipynb").exists() for page in pages)
+
+
+def heads():
+    """The statements' kinds and heads, by label."""
+    text = "\n".join(map(prose, CHAPTERS))
+    found = re.findall(r"\{prf:(\w+)\} (.+)\n:label: (\S+)", text)
+    return {label: (kind, names.head(line)) for kind, line, label in found}
+
+
+def test_a_name_is_of_one_statement_and_no_title_holds_another():
+    own = [(kind, head.name) for kind, head in heads().values() if head.name]
+    assert len(set(own)) == len(own) >= 9
+    assert all(name.split()[0].lower() == kind for kind, name in own)
+    printed = r"\(ours|\bpaper\b|(?:Theorem|Lemma|Corollary|Definition|Observation) [A-E\d]\.?\d"
+    assert not [head for _, head in heads().values() if re.search(printed, head.about)]
+
+
+def test_badges_give_the_paper_s_numbers_and_say_what_is_corrected():
+    numbered = [entry for entry in backmatter.data("statements")["paper"] if "number" in entry]
+    paper = [f"{entry['kind'].capitalize()} {entry['number']}" for entry in numbered]
+    corrected = {name: e["fares"] != "as printed" for name, e in zip(paper, numbered)}
+    places = {(name, label) for name, e in zip(paper, numbered) for label in e["at"]}
+    marks = {label: " ".join(head.marks) for label, (_, head) in heads().items()}
+    told = {
+        (name, label): "corrected" in mark
+        for label, mark in marks.items()
+        for name in re.findall(r"(?!Section)[A-Z]\w+ [A-E\d.]+\b", mark)
+    }
+    assert set(told) <= places and {name for name, _ in told} == set(paper)
+    assert all(told[name, label] == corrected[name] for name, label in told)
 
 
 def test_the_paper_s_numbers_are_all_there():

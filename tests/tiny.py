@@ -34,7 +34,12 @@ FIGURE = {
 }
 FIRST = """# First
 
-```{prf:theorem} The long theorem
+```{prf:theorem} Theorem D: the short one (the paper's Theorem 3.1, corrected)
+:label: thm-short
+A number is a number.
+```
+
+```{prf:theorem} The long theorem (ours)
 :label: thm-long
 Every number is a number: $x = x$.
 ```
@@ -47,6 +52,7 @@ Every number is a number: $x = x$.
 SECOND = """# Second
 
 By {prf:ref}`thm-long` and {eq}`eq-one`, {cite:t}`knuth` drew {numref}`fig-line`.
+Also {prf:ref}`thm-short`, or {prf:ref}`its twin <thm-long>`.
 """
 BIB = """@book{knuth,
   author = {Knuth, Donald}, title = {Fundamental Algorithms},

@@ -16,6 +16,7 @@ from sphinx.application import Sphinx
 from sphinx.transforms.post_transforms import SphinxPostTransform
 
 from .. import layers
+from .statements import badge
 
 ABOUT = (
     "A line that begins with ✓ is a *check*. This page has itself proved, computed or measured "
@@ -211,8 +212,7 @@ def badges(section: nodes.section) -> None:
         if isinstance(node, nodes.Element) and "proof" in node.get("classes", []):
             statement = node
         elif statement is not None and is_badge(node):
-            mark = nodes.inline("", "ours", classes=["ours"], title=node.astext())
-            statement[0] += [nodes.Text(" "), mark]
+            statement[0] += [nodes.Text(" "), badge("ours")]
             section.remove(node)
 
 

@@ -14,21 +14,34 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+from .statements import called
+
 DATA, ASKS = "search-sections.js", "search.js"
 Entry = tuple[str, str, str, str]  # address, title of the page, own title, text
 STATUS = "book/back/status"  # it holds dates, and nothing to look for
 
 
-def entries(page: str, title: str, document: nodes.document) -> Iterator[Entry]:
-    """The sections and statements of a page."""
+def entries(
+    page: str, title: str, document: nodes.document, names: dict[str, str]
+) -> Iterator[Entry]:
+    """The sections and statements of a page; ``names`` are those of the labels."""
     for section in document.findall(nodes.section):
         if not isinstance(section[0], nodes.title):
             continue  # the inside of a statement
         yield f"{page}#{section['ids'][0]}", title, section[0].astext(), words(prose(section))
         for node in section:
             if is_statement(node):
-                name = node[0].astext().strip().removeprefix("(").removesuffix(")")
-                yield f"{page}#{node['ids'][0]}", title, name, words(node[1:])
+                label = node["ids"][0]
+                yield f"{page}#{label}", title, head(node[0], names.get(label, "")), words(node[1:])
+
+
+def head(line: nodes.Element, name: str) -> str:
+    """The head of a statement as its page shows it; dots set its badges apart."""
+    badges = [mark.astext() for mark in line.findall(nodes.abbreviation)]
+    text = "".join(part.astext() for part in line if not isinstance(part, nodes.abbreviation))
+    text = text if text.startswith(name) else f"{name} {text}"  # a number is not in it yet
+    text = " ".join(text.split())
+    return " · ".join([text, *badges])
 
 
 def is_statement(node: nodes.Node) -> bool:
@@ -58,9 +71,10 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
     if error or app.builder.name != "html":
         return
     found: list[Entry] = []
+    names = {label: called(app.env, label) for label in getattr(app.env, "proof_list", {})}
     for page in sorted(app.env.found_docs - {STATUS}):
         title = app.env.titles[page].astext()
-        found += entries(app.builder.get_target_uri(page), title, app.env.get_doctree(page))
+        found += entries(app.builder.get_target_uri(page), title, app.env.get_doctree(page), names)
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir) / "_static" / DATA
     path.write_text(f"const SECTIONS = {text};\n", encoding="utf-8")
