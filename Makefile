@@ -66,7 +66,7 @@ test: lint
 # results is simulated again on other numbers of workers, bit for bit.
 check: ready
 	-$(BIN)/python -m edition.release.browser
-	$(BIN)/python -m pytest -m 'built and not long' -n 2 --ignore tests/test_play.py
+	$(BIN)/python -m pytest -m 'built and (cheap or not long)' -n 2 --ignore tests/test_play.py
 	$(BIN)/python -m pytest -m built tests/test_play.py # a browser of its own
 	$(BIN)/python -m edition.release.again
 
