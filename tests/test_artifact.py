@@ -24,6 +24,7 @@ import yaml
 from bs4 import BeautifulSoup
 from conftest import other_checkout
 
+import dueling
 from dueling import Result, machines, simulate
 from dueling.engine import provenance
 from edition.release import browser, citation, elsewhere, facts, manifest, pdf, rows
@@ -44,6 +45,7 @@ def test_metadata_say_what_pyproject_says():
 
 def test_the_version_is_the_same_everywhere():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert dueling.__version__ == version
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
     for name in ("codemeta.json", ".zenodo.json"):
         assert json.loads((ROOT / name).read_text())["version"] == version
@@ -111,6 +113,19 @@ def test_an_archive_knows_its_commit(tmp_path):
     assert facts.commit(tmp_path) == "unknown"
     (tmp_path / ".git_archival.txt").write_text("ab" * 20 + "\n")
     assert facts.commit(tmp_path) == "ab" * 20
+
+
+def test_git_archive_writes_the_commit_that_results_name(tmp_path):
+    (repository := tmp_path / "repository").mkdir()
+    (unpacked := tmp_path / "unpacked").mkdir()
+    git = other_checkout(repository)
+    for name in (".gitattributes", ".git_archival.txt"):
+        shutil.copy(ROOT / name, repository)
+    for words in (("add", "."), ("commit", "-q", "-m", "ours")):
+        subprocess.run((*git, *words), check=True)
+    subprocess.run((*git, "archive", f"--output={tmp_path / 'source.tar'}", "HEAD"), check=True)
+    shutil.unpack_archive(tmp_path / "source.tar", unpacked)
+    assert provenance.commit(unpacked) == provenance.git(repository, "rev-parse", "HEAD")
 
 
 def test_an_archive_inside_another_checkout_knows_its_own_commit(tmp_path):

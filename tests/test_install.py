@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 import venv
 import zipfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -471,9 +472,36 @@ def test_an_old_or_missing_python_is_refused(python, tmp_path):
     assert told.returncode and not (tmp_path / "new").exists()
 
 
+def planned(*words):
+    """The commands of a target, not run."""
+    around = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "VENV"}
+    told = subprocess.run(
+        ["make", "-n", *words], cwd=ROOT, env=around, capture_output=True, text=True
+    )
+    return told.stdout
+
+
+def test_the_lab_opens_the_notebooks_and_renders_theorems():
+    opened = f'.venv/bin/jupyter lab "--ServerApp.root_dir={ROOT}" --no-browser book/tour.ipynb\n'
+    assert planned("lab", "LAB=--no-browser").endswith(opened)
+    assert (ROOT / "book" / "tour.ipynb").exists()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lab = {"jupyterlab", "jupyterlab-myst"}
+    assert {*project["optional-dependencies"]["lab"]} == lab <= {r.name for r in locked()}
+
+
+def test_a_folder_of_wheels_is_passed_on_and_filled():
+    setting_up = "-m edition.install environment .venv"
+    assert planned("ready", "WHEELS=kept").endswith(f"{setting_up} --wheels kept\n")
+    for words, folder in (((), "wheels"), (("WHEELS=kept",), "kept")):
+        told = planned("wheels", *words)
+        assert f"{setting_up} \n" in told  # from the index: the folder is not there yet
+        assert told.endswith(f".venv/bin/python -m edition.install wheels {folder}\n")
+
+
 @pytest.mark.parametrize(("target", "asked"), [("check", False), ("pdf", False), ("browser", True)])
 def test_a_browser_is_installed_only_when_asked(target, asked):
-    told = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True).stdout
+    told = planned(target)
     assert "edition.release.browser" in told
     assert ("edition.release.browser --install" in told) == asked
 

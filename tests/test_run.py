@@ -349,6 +349,16 @@ def test_the_end_of_a_build_leaves_no_file_and_no_kernel(root, stop, names, proc
     assert [path.name for path in (root / "_build").rglob("*") if path.is_file()] == [".lock"]
 
 
+@pytest.mark.slow
+def test_under_nohup_a_build_is_interrupted_here_all_the_same():
+    """As with `nohup make test &`, where a shell ignores both signals for all that it starts."""
+    one = f"{__file__}::test_the_end_of_a_build_leaves_no_file_and_no_kernel[ab-2-2]"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "slow", one]
+    shell = ["sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", *command]
+    told = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True).stdout
+    assert "1 passed" in told, told
+
+
 def test_the_kill_of_a_build_ends_its_renderer(root):
     several(root)
     render = (
