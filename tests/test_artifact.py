@@ -523,6 +523,14 @@ def test_a_standard_deviation_over_the_runs_is_an_error():
     assert near("t", {"t": "0"}) == 1e-12  # the rest of a sum that should be 0
     assert near("t", row) == 4e-9 and rows.within(0)("mean", row) == 1e-8
     assert near("mean", row | {"standard error": "nan"}) == 1e-8
+    assert near("mean", row | {"runs": "100"}) == pytest.approx(1.2)  # the row's own
+
+
+def test_every_error_in_the_manifest_s_tables_has_a_column_that_it_is_the_error_of():
+    cards = "real-cards.csv"  # a poll's gap and its error: counted, not simulated
+    for path in (ROOT / "reproduce" / elsewhere.TABLES).rglob("*.csv"):
+        head = {*rows.read(path)[0]}
+        assert path.name == cards or not head & {*rows.ERRORS} or head & rows.UNITS.keys(), path
 
 
 def test_what_is_no_table_is_read_as_none(tmp_path):

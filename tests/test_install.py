@@ -483,7 +483,7 @@ def test_a_python_without_ensurepip_says_what_to_install(monkeypatch, tmp_path):
 
 def make(recipe, *words, **variables):
     """What a recipe says under our Makefile; not as a part of the make that runs the tests."""
-    said = {"PYTHON", "VENV", "PROFILE", "WHEELS", "PYTEST"}
+    said = {"PYTHON", "VENV", "PROFILE", "WHEELS", "PYTEST", "JOBS"}
     around = {k: v for k, v in os.environ.items() if k not in said and not k.startswith("MAKE")}
     told = subprocess.run(
         [*MAKE, *words, "probe"],
@@ -539,6 +539,13 @@ def test_the_lab_opens_the_notebooks_and_renders_theorems():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lab = {"jupyterlab", "jupyterlab-myst"}
     assert {*project["optional-dependencies"]["lab"]} == lab <= {r.name for r in locked()}
+
+
+@pytest.mark.parametrize("target", ["book", "pdf"])
+def test_so_many_notebooks_at_a_time_as_make_is_told(target):
+    assert "-m edition.run --profile full --jobs 1 -- sh -c" in planned(target, "JOBS=1")
+    assert "--jobs" not in planned(target, "JOBS=")
+    assert "[JOBS=1]" in planned("help")
 
 
 def test_a_folder_of_wheels_is_passed_on_and_filled():
