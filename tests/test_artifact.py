@@ -25,7 +25,7 @@ from bs4 import BeautifulSoup
 from conftest import other_checkout
 
 import dueling
-from dueling import Result, machines, simulate
+from dueling import Result, Utilities, logit, machines, simulate
 from dueling.engine import provenance
 from edition.release import browser, citation, elsewhere, facts, manifest, pdf, rows
 from edition.sphinx import about
@@ -313,7 +313,11 @@ def test_elsewhere_the_report_says_what_was_compared_how(build, capsys, monkeypa
     go_elsewhere(monkeypatch)
     status, text = report(capsys)
     assert status == 0 and text.startswith("Compared on another libc,\n") and "numpy" not in text
-    for part in ("4 tables row by row", "2 stored simulations by settings", "5 other results byte"):
+    for part in (
+        "4 tables row by row",
+        "2 stored simulations by settings",
+        "5 other results exactly",
+    ):
         assert part in text
     for part in ("1 pages by their words", "2 files of the pages by their names", "No difference."):
         assert part in text
@@ -494,6 +498,41 @@ def test_elsewhere_the_runs_of_a_simulation_may_differ(build, capsys, monkeypatc
     assert elsewhere.simulations(build / "results")[2][2:] == ["1", "1.0", "0.0"]
 
 
+def test_elsewhere_the_last_bit_of_a_link_is_no_other_setting(build, capsys, monkeypatch):
+    """The logit link needs an exponential, which may be rounded to either side."""
+
+    def played(change):
+        game = Utilities([0.8, 0.5, 0.3], lambda a, b: change(logit(a, b)), name="a game")
+        result = simulate(game, "Sparring", T=8, runs=2, compiled=False, workers=1)
+        result.save(build / "results/figure/a.npz")
+        put_table(build / "results/figures/bound.csv", BOUND, **provenance.settings(result.about))
+        return result.about["game"]["P"]
+
+    here = played(lambda p: p)
+    manifest.write(build.parent)
+    go_elsewhere(monkeypatch)
+    there = played(lambda p: np.nextafter(p, 1))
+    assert here != there and np.allclose(here, there, rtol=0, atol=1e-15)
+    assert report(capsys, "--only", "results")[0] == 0
+    played(lambda p: 0.5 + (p - 0.5) * (1 + 1e-10))
+    text = report(capsys, "--only", "results")[1]
+    assert "stored simulations, settings: 1 of 2 rows differ" in text
+    assert "results: figures/bound.json differs" in text and "Differences: 2." in text
+
+
+def test_elsewhere_the_settings_of_an_older_manifest_count_byte_for_byte(
+    build, capsys, monkeypatch
+):
+    go_elsewhere(monkeypatch)
+    path = build.parent / manifest.MANIFEST
+    known = json.loads(path.read_text())
+    assert known["settings"].keys() >= {"claims.json", "figures/bound.json"}
+    put(path, json.dumps({key: value for key, value in known.items() if key != "settings"}))
+    assert report(capsys)[0] == 0
+    edit(build / "results/figures/bound.json", ("100", "100.0"))
+    assert "results: figures/bound.json differs" in report(capsys)[1]
+
+
 def test_elsewhere_pictures_and_the_theme_may_differ(build, capsys, monkeypatch):
     go_elsewhere(monkeypatch)
     edit(build / "html/book/a.html", ("by 3", "by -2.5e-3"), (">c<", ">commit unknown<"))
@@ -568,6 +607,18 @@ def test_the_tables_of_a_manifest_cannot_be_changed_behind_it(build, capsys, nam
     assert report(capsys)[1].startswith(f"reproduce/{name} is not the manifest's")
     (build.parent / "reproduce" / name).unlink()
     assert report(capsys)[0] == 1
+
+
+def test_a_manifest_that_is_stopped_keeps_its_old_tables(build, monkeypatch):
+    def stop(results):
+        raise KeyboardInterrupt
+
+    kept = sums(build.parent / "reproduce")
+    edit(build / "results/claims.csv", ("not reproduced", "open"))
+    monkeypatch.setattr(elsewhere, "simulations", stop)
+    with pytest.raises(KeyboardInterrupt):
+        manifest.write(build.parent)
+    assert sums(build.parent / "reproduce") == kept
 
 
 def test_a_renewed_manifest_forgets_old_tables(build, capsys):
