@@ -410,6 +410,14 @@ def test_the_next_command_has_the_profile_and_its_own_exit_status(root):
     assert built(root, "--", "sh", "-c", 'test "$BOOK_PROFILE" = full && exit 7') == 7
 
 
+def test_the_time_of_the_next_command_is_told(root, capfd):
+    several(root)
+    assert built(root, "--", "sh", "-c", "echo pages; exit 7") == 7
+    assert capfd.readouterr().out == "pages\n"
+    assert built(root, "--", "sh", "-c", "echo pages; sleep 1") == 0
+    assert capfd.readouterr().out in {f"pages\nAfter the notebooks: {n} s.\n" for n in range(1, 60)}
+
+
 def test_a_next_command_that_is_not_there_is_named(root, capfd):
     several(root)
     assert built(root, "--", "no-such-command") == 1
