@@ -18,7 +18,8 @@ unexport $(filter-out PYTHON $(REACH:%=PIP_%),\
         metadata lock audit clean
 
 help:
-	@echo "make book [PROFILE=full|smoke]  run every notebook that changed, render _build/html"
+	@echo "make book [PROFILE=full|smoke]  run every notebook that changed, render _build/html;"
+	@echo "          [JOBS=1]              so many notebooks at a time, else one for each core"
 	@echo "make test [ALL=1]               lint, then the tests; all: the slow ones too, with coverage"
 	@echo "make lab                        open the notebooks in JupyterLab"
 	@echo "make check                      open the built pages in a browser, check the artifact,"
@@ -46,7 +47,7 @@ ready:
 	  { echo "$(PYTHON) is not Python 3.11 or newer; name one, as in make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -m edition.install environment $(VENV) $(if $(WHEELS),--wheels $(WHEELS))
 
-RUN    = $(BIN)/python -m edition.run --profile $(PROFILE)
+RUN    = $(BIN)/python -m edition.run --profile $(PROFILE) $(if $(JOBS),--jobs $(JOBS))
 RENDER = $(BIN)/jupyter-book build . --all -q -W -n --keep-going
 
 book: ready
@@ -66,7 +67,7 @@ test: lint
 # results is simulated again on other numbers of workers, bit for bit.
 check: ready
 	-$(BIN)/python -m edition.release.browser
-	$(BIN)/python -m pytest -m 'built and not long' -n 2 --ignore tests/test_play.py
+	$(BIN)/python -m pytest -m 'built and (cheap or not long)' -n 2 --ignore tests/test_play.py
 	$(BIN)/python -m pytest -m built tests/test_play.py # a browser of its own
 	$(BIN)/python -m edition.release.again
 

@@ -219,10 +219,11 @@ def run_all(options: argparse.Namespace) -> None:
 
 def follow(command: list[str], root: Path, profile: str, lock: IO[str]) -> int:
     """The exit status of the next command, which holds the lock as long as any part of it lives."""
-    around = surroundings(profile)
-    return subprocess.run(
-        leashed(command), cwd=root, env=around, pass_fds=[lock.fileno()]
-    ).returncode
+    began, around = time.monotonic(), surroundings(profile)
+    done = subprocess.run(leashed(command), cwd=root, env=around, pass_fds=[lock.fileno()])
+    if not done.returncode:
+        print(f"After the notebooks: {time.monotonic() - began:.0f} s.", flush=True)
+    return done.returncode
 
 
 def positive(text: str) -> int:

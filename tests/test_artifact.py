@@ -24,7 +24,8 @@ import yaml
 from bs4 import BeautifulSoup
 from conftest import other_checkout
 
-from dueling import Result, machines, simulate
+import dueling
+from dueling import Result, Utilities, logit, machines, simulate
 from dueling.engine import provenance
 from edition.release import browser, citation, elsewhere, facts, manifest, pdf, rows
 from edition.sphinx import about
@@ -44,6 +45,7 @@ def test_metadata_say_what_pyproject_says():
 
 def test_the_version_is_the_same_everywhere():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert dueling.__version__ == version
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version
     for name in ("codemeta.json", ".zenodo.json"):
         assert json.loads((ROOT / name).read_text())["version"] == version
@@ -111,6 +113,19 @@ def test_an_archive_knows_its_commit(tmp_path):
     assert facts.commit(tmp_path) == "unknown"
     (tmp_path / ".git_archival.txt").write_text("ab" * 20 + "\n")
     assert facts.commit(tmp_path) == "ab" * 20
+
+
+def test_git_archive_writes_the_commit_that_results_name(tmp_path):
+    (repository := tmp_path / "repository").mkdir()
+    (unpacked := tmp_path / "unpacked").mkdir()
+    git = other_checkout(repository)
+    for name in (".gitattributes", ".git_archival.txt"):
+        shutil.copy(ROOT / name, repository)
+    for words in (("add", "."), ("commit", "-q", "-m", "ours")):
+        subprocess.run((*git, *words), check=True)
+    subprocess.run((*git, "archive", f"--output={tmp_path / 'source.tar'}", "HEAD"), check=True)
+    shutil.unpack_archive(tmp_path / "source.tar", unpacked)
+    assert provenance.commit(unpacked) == provenance.git(repository, "rev-parse", "HEAD")
 
 
 def test_an_archive_inside_another_checkout_knows_its_own_commit(tmp_path):
@@ -298,7 +313,11 @@ def test_elsewhere_the_report_says_what_was_compared_how(build, capsys, monkeypa
     go_elsewhere(monkeypatch)
     status, text = report(capsys)
     assert status == 0 and text.startswith("Compared on another libc,\n") and "numpy" not in text
-    for part in ("4 tables row by row", "2 stored simulations by settings", "5 other results byte"):
+    for part in (
+        "4 tables row by row",
+        "2 stored simulations by settings",
+        "5 other results exactly",
+    ):
         assert part in text
     for part in ("1 pages by their words", "2 files of the pages by their names", "No difference."):
         assert part in text
@@ -479,6 +498,41 @@ def test_elsewhere_the_runs_of_a_simulation_may_differ(build, capsys, monkeypatc
     assert elsewhere.simulations(build / "results")[2][2:] == ["1", "1.0", "0.0"]
 
 
+def test_elsewhere_the_last_bit_of_a_link_is_no_other_setting(build, capsys, monkeypatch):
+    """The logit link needs an exponential, which may be rounded to either side."""
+
+    def played(change):
+        game = Utilities([0.8, 0.5, 0.3], lambda a, b: change(logit(a, b)), name="a game")
+        result = simulate(game, "Sparring", T=8, runs=2, compiled=False, workers=1)
+        result.save(build / "results/figure/a.npz")
+        put_table(build / "results/figures/bound.csv", BOUND, **provenance.settings(result.about))
+        return result.about["game"]["P"]
+
+    here = played(lambda p: p)
+    manifest.write(build.parent)
+    go_elsewhere(monkeypatch)
+    there = played(lambda p: np.nextafter(p, 1))
+    assert here != there and np.allclose(here, there, rtol=0, atol=1e-15)
+    assert report(capsys, "--only", "results")[0] == 0
+    played(lambda p: 0.5 + (p - 0.5) * (1 + 1e-10))
+    text = report(capsys, "--only", "results")[1]
+    assert "stored simulations, settings: 1 of 2 rows differ" in text
+    assert "results: figures/bound.json differs" in text and "Differences: 2." in text
+
+
+def test_elsewhere_the_settings_of_an_older_manifest_count_byte_for_byte(
+    build, capsys, monkeypatch
+):
+    go_elsewhere(monkeypatch)
+    path = build.parent / manifest.MANIFEST
+    known = json.loads(path.read_text())
+    assert known["settings"].keys() >= {"claims.json", "figures/bound.json"}
+    put(path, json.dumps({key: value for key, value in known.items() if key != "settings"}))
+    assert report(capsys)[0] == 0
+    edit(build / "results/figures/bound.json", ("100", "100.0"))
+    assert "results: figures/bound.json differs" in report(capsys)[1]
+
+
 def test_elsewhere_pictures_and_the_theme_may_differ(build, capsys, monkeypatch):
     go_elsewhere(monkeypatch)
     edit(build / "html/book/a.html", ("by 3", "by -2.5e-3"), (">c<", ">commit unknown<"))
@@ -508,6 +562,14 @@ def test_a_standard_deviation_over_the_runs_is_an_error():
     assert near("t", {"t": "0"}) == 1e-12  # the rest of a sum that should be 0
     assert near("t", row) == 4e-9 and rows.within(0)("mean", row) == 1e-8
     assert near("mean", row | {"standard error": "nan"}) == 1e-8
+    assert near("mean", row | {"runs": "100"}) == pytest.approx(1.2)  # the row's own
+
+
+def test_every_error_in_the_manifest_s_tables_has_a_column_that_it_is_the_error_of():
+    cards = "real-cards.csv"  # a poll's gap and its error: counted, not simulated
+    for path in (ROOT / "reproduce" / elsewhere.TABLES).rglob("*.csv"):
+        head = {*rows.read(path)[0]}
+        assert path.name == cards or not head & {*rows.ERRORS} or head & rows.UNITS.keys(), path
 
 
 def test_what_is_no_table_is_read_as_none(tmp_path):
@@ -545,6 +607,18 @@ def test_the_tables_of_a_manifest_cannot_be_changed_behind_it(build, capsys, nam
     assert report(capsys)[1].startswith(f"reproduce/{name} is not the manifest's")
     (build.parent / "reproduce" / name).unlink()
     assert report(capsys)[0] == 1
+
+
+def test_a_manifest_that_is_stopped_keeps_its_old_tables(build, monkeypatch):
+    def stop(results):
+        raise KeyboardInterrupt
+
+    kept = sums(build.parent / "reproduce")
+    edit(build / "results/claims.csv", ("not reproduced", "open"))
+    monkeypatch.setattr(elsewhere, "simulations", stop)
+    with pytest.raises(KeyboardInterrupt):
+        manifest.write(build.parent)
+    assert sums(build.parent / "reproduce") == kept
 
 
 def test_a_renewed_manifest_forgets_old_tables(build, capsys):

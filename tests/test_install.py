@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import tomllib
 import venv
 import zipfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -78,6 +79,17 @@ def wheel(folder, name, version):
     return path
 
 
+def copied(folder, name, version):
+    """A wheel of what is installed here, with its code."""
+    path = folder / name / f"{name}-{version}-py3-none-any.whl"
+    path.parent.mkdir()
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in metadata.distribution(name).files:
+            if ".." not in file.parts and file.suffix != ".pyc":
+                archive.write(file.locate(), file)
+    return path
+
+
 class Index:
     """A package index on this machine, which remembers the wheels that it was asked for."""
 
@@ -99,13 +111,19 @@ class Index:
         self.address = f"http://127.0.0.1:{self.server.server_port}/"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
+    def wheels(self):
+        """The wheels that it was asked for, by name and version."""
+        names = [name.split("-") for name in self.fetched if name.endswith(".whl")]
+        return {(name.replace("_", "-"), version) for name, version, *_ in names}
+
 
 @pytest.fixture(scope="module")
 def moved(tmp_path_factory):
     """The lines of a lock with our structure, and an index that has moved on since it was made."""
     folder, lines = tmp_path_factory.mktemp("index"), {}
     for requirement in locked():
-        path = wheel(folder, requirement.name, version(requirement))
+        kind = copied if requirement.name == "setuptools" else wheel  # it builds the package
+        path = kind(folder, requirement.name, version(requirement))
         lines[requirement] = f"{requirement} --hash=sha256:{install.sum_of(path)}\n"
         wheel(folder, requirement.name, f"{Version(version(requirement)).major + 1}.0")
     index = Index(folder)
@@ -154,6 +172,17 @@ def unpacked(kind, folder):
     return folder / "path"
 
 
+def here(lines):
+    """The packages that a lock names for this Python and platform, by name and version."""
+    return {(r.name, version(r)) for r in lines if not r.marker or r.marker.evaluate()}
+
+
+def held(environment):
+    """The packages that an environment holds, by name and version."""
+    site = [str(path) for path in environment.glob("lib/*/site-packages")]
+    return {(canonicalize_name(d.name), d.version) for d in metadata.distributions(path=site)}
+
+
 class Drift:
     """A new environment with one of the pips, before a lock whose index has moved on."""
 
@@ -164,7 +193,7 @@ class Drift:
         part = None if kind == "of the lock" else needed("pytest-cov", "pip-audit")
         lines = {r: line for r, line in lines.items() if part is None or r.name in part}
         self.lock.write_text("".join(lines.values()))
-        self.locked = {(r.name, version(r)) for r in lines if not r.marker or r.marker.evaluate()}
+        self.locked = here(lines)
 
     def old(self):
         """Whether this pip looks for the newest version of a package that has extras."""
@@ -172,8 +201,7 @@ class Drift:
 
     def installed(self):
         """What the environment holds now, by name and version."""
-        site = [str(path) for path in self.python.parents[1].glob("lib/*/site-packages")]
-        return {(canonicalize_name(d.name), d.version) for d in metadata.distributions(path=site)}
+        return held(self.python.parents[1])
 
 
 @pytest.mark.parametrize("kind", ["of this Python", "of the lock", "the oldest"])
@@ -193,8 +221,28 @@ def test_an_index_that_has_moved_on_changes_nothing(kind, moved, tmp_path, monke
     index.fetched.clear()
     install.pip(drift.python, "install", *install.EXACTLY, str(drift.lock))
     assert drift.installed() == drift.locked
-    wheels = {f"{name.replace('-', '_')}-{v}-py3-none-any.whl" for name, v in drift.locked}
-    assert {name for name in index.fetched if name.endswith(".whl")} == wheels
+    assert index.wheels() == drift.locked
+
+
+@pytest.mark.slow
+def test_make_takes_the_lock_s_versions_from_an_index_that_has_moved_on(
+    moved, tmp_path, monkeypatch
+):
+    """Set-up as a whole, by the Makefile, from what the package and one extra of it need."""
+    lines, index = moved
+    without_settings(monkeypatch)
+    checkout(tmp_path, "Makefile")
+    part = needed("dueling", "pytest-cov", "setuptools")
+    lines = {r: line for r, line in lines.items() if r.name in part}
+    (tmp_path / install.LOCK).write_text("".join(lines.values()))
+    monkeypatch.setenv("PIP_INDEX_URL", index.address)
+    index.fetched.clear()
+    words = ["make", "ready", f"PYTHON={sys.executable}", f"VENV={tmp_path / 'new'}"]
+    told = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    ours = ("dueling", metadata.version("dueling"))
+    assert {pair for pair in held(tmp_path / "new") if pair[0] != "pip"} == here(lines) | {ours}
+    assert index.wheels() == here(lines)
 
 
 def test_the_package_is_built_by_what_is_installed(monkeypatch):
@@ -206,15 +254,19 @@ def test_the_package_is_built_by_what_is_installed(monkeypatch):
         install.pip(sys.executable, "install", "--dry-run", *isolated)
 
 
+def checkout(folder, *more):
+    """A copy of what the package is built from, and some files more."""
+    for part in ("dueling", "edition"):
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for file in ("pyproject.toml", "README.md", "LICENSE", *more):
+        shutil.copy(ROOT / file, folder)
+    return folder
+
+
 @pytest.fixture
 def clean(tmp_path, monkeypatch):
     """An environment that holds ``pip install .`` and what the package needs, no extra."""
     without_settings(monkeypatch)
-    copied = tmp_path / "copy"
-    for part in ("dueling", "edition"):
-        shutil.copytree(ROOT / part, copied / part, ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / file, copied)
     venv.create(tmp_path / "new", symlinks=True)
     (site,) = (tmp_path / "new").glob("lib/*/site-packages")
     for name in needed("dueling") - {"dueling"}:
@@ -222,7 +274,7 @@ def clean(tmp_path, monkeypatch):
         for part in {file.parts[0] for file in files.files} - {"..", "__pycache__"}:
             (site / part).symlink_to(files.locate_file(part))
     alone = ["--no-index", "--no-deps", "--no-build-isolation", "--target", str(site)]
-    install.pip(sys.executable, "install", *alone, str(copied))
+    install.pip(sys.executable, "install", *alone, str(checkout(tmp_path / "copy")))
     return tmp_path / "new" / "bin" / "python"
 
 
@@ -431,7 +483,7 @@ def test_a_python_without_ensurepip_says_what_to_install(monkeypatch, tmp_path):
 
 def make(recipe, *words, **variables):
     """What a recipe says under our Makefile; not as a part of the make that runs the tests."""
-    said = {"PYTHON", "VENV", "PROFILE", "WHEELS", "PYTEST"}
+    said = {"PYTHON", "VENV", "PROFILE", "WHEELS", "PYTEST", "JOBS"}
     around = {k: v for k, v in os.environ.items() if k not in said and not k.startswith("MAKE")}
     told = subprocess.run(
         [*MAKE, *words, "probe"],
@@ -471,9 +523,43 @@ def test_an_old_or_missing_python_is_refused(python, tmp_path):
     assert told.returncode and not (tmp_path / "new").exists()
 
 
+def planned(*words):
+    """The commands of a target, not run."""
+    around = {k: v for k, v in os.environ.items() if not k.startswith("MAKE") and k != "VENV"}
+    told = subprocess.run(
+        ["make", "-n", *words], cwd=ROOT, env=around, capture_output=True, text=True
+    )
+    return told.stdout
+
+
+def test_the_lab_opens_the_notebooks_and_renders_theorems():
+    opened = f'.venv/bin/jupyter lab "--ServerApp.root_dir={ROOT}" --no-browser book/tour.ipynb\n'
+    assert planned("lab", "LAB=--no-browser").endswith(opened)
+    assert (ROOT / "book" / "tour.ipynb").exists()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lab = {"jupyterlab", "jupyterlab-myst"}
+    assert {*project["optional-dependencies"]["lab"]} == lab <= {r.name for r in locked()}
+
+
+@pytest.mark.parametrize("target", ["book", "pdf"])
+def test_so_many_notebooks_at_a_time_as_make_is_told(target):
+    assert "-m edition.run --profile full --jobs 1 -- sh -c" in planned(target, "JOBS=1")
+    assert "--jobs" not in planned(target, "JOBS=")
+    assert "[JOBS=1]" in planned("help")
+
+
+def test_a_folder_of_wheels_is_passed_on_and_filled():
+    setting_up = "-m edition.install environment .venv"
+    assert planned("ready", "WHEELS=kept").endswith(f"{setting_up} --wheels kept\n")
+    for words, folder in (((), "wheels"), (("WHEELS=kept",), "kept")):
+        told = planned("wheels", *words)
+        assert f"{setting_up} \n" in told  # from the index: the folder is not there yet
+        assert told.endswith(f".venv/bin/python -m edition.install wheels {folder}\n")
+
+
 @pytest.mark.parametrize(("target", "asked"), [("check", False), ("pdf", False), ("browser", True)])
 def test_a_browser_is_installed_only_when_asked(target, asked):
-    told = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True).stdout
+    told = planned(target)
     assert "edition.release.browser" in told
     assert ("edition.release.browser --install" in told) == asked
 

@@ -4,9 +4,12 @@ import ast
 import re
 import shlex
 import shutil
+import subprocess
+import sys
 import warnings
 from contextlib import redirect_stdout
 from io import StringIO
+from itertools import accumulate
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,6 +17,7 @@ import matplotlib.pyplot as plt
 import myst_nb
 import numpy as np
 import pytest
+import yaml
 
 from edition import notebook, notebooks, place, run
 
@@ -139,7 +143,36 @@ def test_numbers_are_glued_under_the_name_of_their_page(monkeypatch):
 
 # --- run
 
+COSTS = yaml.safe_load((ROOT / "book" / "costs.yml").read_text())["smoke"]
+BRIEF = 40  # seconds of the notebooks together, each run once, that `make check` has for this
 QUICK = {"book/appendix/lockin": {"tips": 2000, "meetings": 200, "reach": 40}}  # a slow model
+
+
+def cheap(costs):
+    """The cheapest notebooks, as many as take :data:`BRIEF` seconds together."""
+    names = sorted(costs, key=costs.__getitem__)
+    return {n for n, total in zip(names, accumulate(map(costs.get, names))) if total <= BRIEF}
+
+
+def marked(name):
+    """A notebook, with the marks that say whether `make check` runs it too."""
+    marks = [pytest.mark.long] + [pytest.mark.cheap] * (name in cheap(COSTS))
+    return pytest.param(name, marks=marks)
+
+
+def collected(selection):
+    """The notebooks that pytest takes to run again, given the marks to select."""
+    words = ["--collect-only", "-q", "-m", selection, "-k", "run_again", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *words, __file__]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stdout
+    return set(re.findall(r"parameter_changed\[(.*)\]$", told, re.M))
+
+
+@pytest.mark.slow
+def test_the_cheap_notebooks_run_again_in_make_check_and_all_of_them_if_asked():
+    (selection,) = re.findall(r"-m '(built and .*?)'", (ROOT / "Makefile").read_text())
+    assert collected(selection) == cheap(COSTS) >= {"book/theory/game", "book/use/own"}
+    assert collected("long") == {*NAMES}
 
 
 def changed(default, least, *_):
@@ -181,9 +214,8 @@ def checkout(tmp_path, monkeypatch):
 
 
 @pytest.mark.built
-@pytest.mark.long
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [marked(name) for name in NAMES])
 def test_all_cells_run_again_and_with_every_parameter_changed(checkout, name):
     names, small = {"__name__": "__main__"}, notebooks.profile_parameters(ROOT, "smoke")
     first, second = (play(name, small.get(name, {}), names) for _ in range(2))

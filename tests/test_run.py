@@ -349,6 +349,16 @@ def test_the_end_of_a_build_leaves_no_file_and_no_kernel(root, stop, names, proc
     assert [path.name for path in (root / "_build").rglob("*") if path.is_file()] == [".lock"]
 
 
+@pytest.mark.slow
+def test_under_nohup_a_build_is_interrupted_here_all_the_same():
+    """As with `nohup make test &`, where a shell ignores both signals for all that it starts."""
+    one = f"{__file__}::test_the_end_of_a_build_leaves_no_file_and_no_kernel[ab-2-2]"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "slow", one]
+    shell = ["sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", *command]
+    told = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True).stdout
+    assert "1 passed" in told, told
+
+
 def test_the_kill_of_a_build_ends_its_renderer(root):
     several(root)
     render = (
@@ -398,6 +408,14 @@ def test_a_second_build_waits(root):
 def test_the_next_command_has_the_profile_and_its_own_exit_status(root):
     several(root)
     assert built(root, "--", "sh", "-c", 'test "$BOOK_PROFILE" = full && exit 7') == 7
+
+
+def test_the_time_of_the_next_command_is_told(root, capfd):
+    several(root)
+    assert built(root, "--", "sh", "-c", "echo pages; exit 7") == 7
+    assert capfd.readouterr().out == "pages\n"
+    assert built(root, "--", "sh", "-c", "echo pages; sleep 1") == 0
+    assert capfd.readouterr().out in {f"pages\nAfter the notebooks: {n} s.\n" for n in range(1, 60)}
 
 
 def test_a_next_command_that_is_not_there_is_named(root, capfd):

@@ -1,18 +1,19 @@
 """Whether a build on another platform, Python or lock has the results of the manifest.
 
-There the last bit of a logarithm may differ, and with it, rarely, a simulated run. So the sets of
-files are compared, settings and words exactly, and numbers row by row within the errors of the rows
+There the last bit of a logarithm may differ, and with it, rarely, a simulated run; and that of an
+exponential, and with it the preferences that a link gives. So the sets of files are compared, words
+exactly, settings to twelve decimals, and numbers row by row within the errors of the rows
 (:mod:`edition.release.rows`). For that, reproduce/ keeps the tables as they are and the mean final
-regret of every stored simulation, and the manifest the sum of each page's words.
+regret of every stored simulation, and the manifest the sums of settings and of each page's words.
 """
 
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
 import re
-import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -21,7 +22,8 @@ from typing import Any
 from dueling import Result
 from dueling.engine.provenance import settings
 
-from ..sums import differing, digest, sum_of
+from ..place import read, write
+from ..sums import differing, digest, plain_json, sum_of
 from . import rows
 
 TABLES, SIMULATIONS = "tables", "simulations.csv"  # in reproduce/
@@ -38,15 +40,38 @@ NUMBER = re.compile(r"[-+−]?\d+([.,]\d+)*(e[-+]?\d+)?")
 # What is kept
 
 
+def rounded(thing: Any) -> str:
+    """The sum of what JSON can hold, its numbers rounded as a scenario's digest rounds them."""
+
+    def twelve(text: str) -> float:
+        return round(float(text), 12) + 0.0
+
+    near = json.loads(json.dumps(thing), parse_float=twelve)
+    return digest(json.dumps(near, sort_keys=True).encode())
+
+
+def settled(path: Path) -> str:
+    """The sum of a JSON file's settings, its numbers rounded; of a damaged one, of its bytes."""
+    try:
+        return rounded(json.loads(plain_json(path.read_bytes())))
+    except ValueError:
+        return sum_of(path)
+
+
+def records(results: Path, names: Iterable[str]) -> dict[str, str]:
+    """The sum of the settings of every JSON file among some files."""
+    return {name: settled(results / name) for name in names if name.endswith(".json")}
+
+
 def simulation(path: Path) -> list[str]:
     """The sum of a stored simulation's settings, its runs, its mean final regret and the error."""
     result = Result.load(path)
     shapes = {name: [*array.shape, array.dtype.str] for name, array in result.arrays.items()}
-    held = json.dumps([settings(result.about), result.checkpoints.tolist(), shapes], sort_keys=True)
+    held = rounded([settings(result.about), result.checkpoints.tolist(), shapes])
     final = result.regret[:, -1]
     error = final.std(ddof=1) / math.sqrt(len(final)) if len(final) > 1 else 0.0
     numbers = (repr(float(value)) for value in (final.mean(), error))
-    return [digest(held.encode())[:16], str(len(final)), *numbers]
+    return [held[:16], str(len(final)), *numbers]
 
 
 def simulations(results: Path) -> rows.Table:
@@ -76,14 +101,15 @@ def articles(html: Path, names: Iterable[str]) -> dict[str, str]:
 
 def keep(results: Path, folder: Path) -> str:
     """Copy the tables of a build and list its simulations; the sum of that list."""
-    shutil.rmtree(folder / TABLES, ignore_errors=True)
-    for path in sorted(results.rglob("*.csv")):
-        target = folder / TABLES / path.relative_to(results)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, target)
-    with (folder / SIMULATIONS).open("w", encoding="utf-8", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows(simulations(results))
-    return sum_of(folder / SIMULATIONS)
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(simulations(results))
+    found = {path.relative_to(results): path for path in sorted(results.rglob("*.csv"))}
+    for name, path in found.items():
+        write(folder / TABLES / name, read(path))
+    for old in (folder / TABLES).rglob("*.csv"):
+        if old.relative_to(folder / TABLES) not in found:
+            old.unlink()
+    return sum_of(write(folder / SIMULATIONS, text.getvalue()))
 
 
 # What is compared
@@ -92,11 +118,12 @@ def keep(results: Path, folder: Path) -> str:
 def results(known: dict[str, Any], found: dict[str, str], folder: Path, kept: Path) -> Report:
     """The differences of the results, and what was compared how."""
 
-    def bytes_of(sums: dict[str, str]) -> dict[str, str]:
+    def others(sums: dict[str, str]) -> dict[str, str]:
         return {name: "" if name.endswith(BY_ROWS) else value for name, value in sums.items()}
 
-    wanted = known["sums"]["results"]
-    lines = differing(bytes_of(wanted), bytes_of(found))
+    wanted, about = known["sums"]["results"], known.get("settings", {})
+    here = records(folder, about.keys() & found.keys())
+    lines = differing(others(wanted | about), others(found | here))
     tables = sorted(name for name in wanted.keys() & found.keys() if name.endswith(".csv"))
     for name in tables:
         tolerance = rows.within(rows.runs_of(folder / name))
@@ -108,7 +135,8 @@ def results(known: dict[str, Any], found: dict[str, str], folder: Path, kept: Pa
         f"{len(tables)} tables row by row (words and verdicts exactly, numbers within "
         f"{rows.WITHIN} standard errors where their row tells one, else to {rows.EXACT:g})",
         f"{len(listed) - 1} stored simulations by settings (exactly) and mean final regret",
-        f"{sum(not name.endswith(BY_ROWS) for name in wanted)} other results byte for byte",
+        f"{sum(not name.endswith(BY_ROWS) for name in wanted)} other results exactly, "
+        "numbers in them to twelve decimals",
     ]
 
 

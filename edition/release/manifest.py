@@ -73,6 +73,7 @@ def write(root: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     known = {"place": made_at(root), "sums": built(build)}
     known["simulations"] = elsewhere.keep(build / "results", path.parent)
+    known["settings"] = elsewhere.records(build / "results", known["sums"]["results"])
     known["words"] = elsewhere.articles(build / "html", known["sums"]["pages"])
     place.write(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
     print(f"wrote {MANIFEST}")

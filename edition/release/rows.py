@@ -3,9 +3,9 @@
 Words and keys agree exactly, and so does a number, to ``EXACT`` of its value, unless its own row
 tells its error; then it may be ``WITHIN`` standard errors away. What a row tells, its columns say
 by their names. The error is a ``standard error`` or ``error``, or a ``standard deviation`` over the
-root of the runs in the table's JSON. It is that of a ``mean``, of what was ``simulated`` and of a
-``regret``; a median and a quantile are taken to have twice that (a normal law has 1.25 and 1.71).
-An error and a standard deviation are themselves known to one part in the root of the runs.
+root of the runs. It is that of the columns of ``UNITS``; a median and a quantile are taken to have
+twice that (a normal law has 1.25 and 1.71). An error and a standard deviation are themselves known
+to one part in the root of the runs. The runs are those of the row, else of the table's JSON.
 """
 
 from __future__ import annotations
@@ -18,9 +18,11 @@ from itertools import zip_longest
 from pathlib import Path
 
 EXACT, WITHIN = 1e-9, 6
+FLOOR = 1e-12  # what may be left of a sum that should be 0
 ERRORS, SPREAD = ("standard error", "error"), "standard deviation"
 #: How many standard errors of a mean one standard error of the column is.
-UNITS = {"mean": 1, "simulated": 1, "regret": 1, "median": 2, "quantile .1": 2, "quantile .9": 2}
+UNITS = dict.fromkeys(["mean", "simulated", "regret", "regret per round", "slope"], 1)
+UNITS |= dict.fromkeys(["median", "quantile .1", "quantile .9"], 2)
 
 Table = list[list[str]]  # the head, then the rows
 Tolerance = Callable[[str, dict[str, str]], float]  # of a column in a row
@@ -70,7 +72,7 @@ def within(many: int) -> Tolerance:
             slack = value / math.sqrt(runs) if runs else 0.0
         else:
             slack = UNITS.get(column, 0) * error(row, runs)
-        return max(WITHIN * slack, EXACT * value, 1e-12)
+        return max(WITHIN * slack, EXACT * value, FLOOR)
 
     return tolerance
 
