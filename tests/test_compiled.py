@@ -13,6 +13,8 @@ from types import FunctionType, ModuleType
 import numpy as np
 import pytest
 from conftest import Ten, same
+from numba import njit
+from numpy.lib.stride_tricks import as_strided
 
 from dueling import (
     BTMB,
@@ -772,6 +774,74 @@ def test_an_index_outside_of_its_array_is_told_by_name():
     for how in (True, False):
         with pytest.raises(ValueError, match=words):
             simulate(BANDIT, Single(Buffer), 1000, 1, workers=1, compiled=how)
+
+
+class Slots(Blank):
+    """Of 5000 rounds, 4900 write beyond the end of the array."""
+
+    def __init__(self, K, rng):
+        self.slots, self.t = np.zeros(100), 0
+
+
+@njit
+def put(a, i, u):
+    a[i] = u
+
+
+@compilable
+def put_flat(a, i, u):
+    a.flat[i] = u
+
+
+def by_flat(self, u):
+    self.slots.flat[self.t] = u
+    self.t += 1
+
+
+def by_helper(self, u):
+    put_flat(self.slots, self.t, u)
+    self.t += 1
+
+
+def by_another_compilation(self, u):
+    put(self.slots, self.t, u)
+    self.t += 1
+
+
+def by_strides(self, u):
+    as_strided(self.slots, (5000,), (8,))[self.t] = u
+    self.t += 1
+
+
+def by_address(self, u):
+    self.t += int(self.slots.ctypes.data > 0)
+
+
+@pytest.mark.parametrize(
+    "feedback, words",
+    [
+        (by_flat, r"^by_flat uses a\.flat, where no index is checked; write a\[i\] and"),
+        (by_helper, "^put_flat uses a.flat, where"),
+        (by_another_compilation, "^by_another_compilation uses a function that is compiled apart"),
+        (by_strides, "^by_strides uses as_strided, where no index is checked"),
+        (by_address, "^by_address uses a.ctypes, where no index is checked"),
+    ],
+)
+def test_memory_without_a_checked_index_is_refused(feedback, words):
+    """Where numba checks nothing, a run would write over other objects' memory."""
+    machine = type("Buffer", (Slots,), {"feedback": feedback})
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(machine), 5000, 1, workers=1)
+    assert simulate(BANDIT, Single(machine), 50, 1, compiled=False).pulls.sum() == 50
+
+
+def test_a_text_without_a_checked_index_is_refused():
+    def text(S, game):
+        while game.on():
+            S.slots.flat[game.t] = game.pull(0)
+
+    with pytest.raises(ValueError, match=r"^text uses a\.flat, where no index is checked"):
+        compiled.run(text, Slots(3, None), Few(T=500))
 
 
 def test_an_heir_of_a_machine_of_the_package_is_checked_too():
