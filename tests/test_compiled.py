@@ -15,6 +15,7 @@ import pytest
 from conftest import Ten, same
 from numba import njit
 from numpy.lib.stride_tricks import as_strided
+from numpy.random import Generator
 
 from dueling import (
     BTMB,
@@ -897,23 +898,166 @@ def test_a_number_in_a_field_of_truths_is_refused():
         simulate(BANDIT, Single(Counting), 1000, 1, workers=1)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("draw", [lambda: np.random.random(), lambda: random.random()])
-def test_random_numbers_that_all_of_python_shares_are_refused(draw, compiled):
-    class Dice(Blank):
+# Chance that no run can repeat
+
+
+@compilable
+def dice(u):
+    return np.random.random()
+
+
+def dice_in_python(u):
+    return random.random()
+
+
+class Cup:
+    def shake(self, u):
+        return np.random.random()
+
+
+RNG = np.random.default_rng(1)
+CUP, ALIAS, METHOD, MAKER = Cup(), np.random, np.random.random, np.random.default_rng
+
+
+def late(body):
+    """A machine that takes part in a run for 100 rounds before its feedback does this."""
+
+    held = Cup() if body is by_field else None
+
+    class Late(Blank):
         def __init__(self, K, rng):
-            self.t = 0
+            self.t, self.cup = 0, held
 
         def feedback(self, u):
             self.t += 1
-            if self.t > 100 and np.random.random() < 2:
-                self.t += 1
+            if self.t > 100:
+                body(self, u)
 
+    return Late
+
+
+def by_module(self, u):
+    np.random.random()
+
+
+def by_alias(self, u):
+    ALIAS.random()
+
+
+def by_method(self, u):
+    METHOD()
+
+
+def by_maker(self, u):
+    MAKER().random()
+
+
+def by_own_generator(self, u):
+    RNG.random()
+
+
+def by_dice(self, u):
+    dice(u)
+
+
+def by_python(self, u):
+    dice_in_python(u)
+
+
+def by_field(self, u):
+    self.cup.shake(u)
+
+
+def by_object(self, u):
+    CUP.shake(u)
+
+
+def by_import(self, u):
+    from numpy.random import default_rng
+
+    default_rng().random()
+
+
+def by_import_of_random(self, u):
+    from numpy import random as chance
+
+    chance.random()
+
+
+def by_local_alias(self, u):
+    import numpy as n
+
+    n.random.random()
+
+
+def by_inner(self, u):
+    return [np.random.random() for _ in range(2)]
+
+
+def closed():
+    module, draw = np, random.random
+
+    def by_module_in_a_closure(self, u):
+        module.random.random()
+
+    def by_draw_in_a_closure(self, u):
+        draw()
+
+    return by_module_in_a_closure, by_draw_in_a_closure
+
+
+ROUTES = {
+    by_module: "by_module draws from np.random.random",
+    by_alias: "by_alias draws from ALIAS.random",
+    by_method: "by_method draws from METHOD",
+    by_maker: "by_maker draws from MAKER",
+    by_own_generator: "by_own_generator draws from RNG",
+    by_dice: "dice draws from np.random.random",
+    by_python: "dice_in_python draws from random.random",
+    by_field: "Cup.shake draws from np.random.random",
+    by_object: "Cup.shake draws from np.random.random",
+    by_import: "by_import draws from default_rng",
+    by_import_of_random: "by_import_of_random draws from random",
+    by_local_alias: "by_local_alias draws from n.random.random",
+    by_inner: "by_inner draws from np.random.random",
+    closed()[0]: "by_module_in_a_closure draws from module.random.random",
+    closed()[1]: "by_draw_in_a_closure draws from draw",
+}
+
+
+@pytest.mark.parametrize("body", ROUTES, ids=lambda body: body.__name__)
+def test_chance_that_all_of_python_shares_is_refused_by_name(body):
+    """Also where no rehearsal of 40 rounds reaches it."""
+    with pytest.raises(ValueError, match=f"{ROUTES[body]}; draw from the rng that a machine is"):
+        simulate(BANDIT, Single(late(body)), 1000, 1, workers=1, compiled=False)
+
+
+def test_shared_chance_is_refused_in_texts_and_factories_too():
+    def text(game):
+        while game.on():
+            game.play(0, int(np.random.random()))
+
+    def factory(K, rng):
+        return Ten(K, np.random.default_rng())
+
+    for algorithm, name in ((text, "text"), (Sparring(factory), "factory")):
+        with pytest.raises(ValueError, match=f"{name} draws from np.random"):
+            simulate("YJ", algorithm, 100, 1)
+
+
+def test_shared_chance_under_another_name_is_noticed_as_it_is_drawn():
     class Hidden(Blank):
         def feedback(self, u):
-            draw()
+            vars(np)["random"].random()
 
-    with pytest.raises(ValueError, match=r"Dice.feedback draws from .*random.*; draw from the rng"):
-        simulate(BANDIT, Single(Dice), 1000, 1, workers=1, compiled=compiled)
     with pytest.raises(ValueError, match="draws from random numbers that all of Python shares"):
-        simulate(BANDIT, Single(Hidden), 1000, 1, workers=1, compiled=compiled)
+        simulate(BANDIT, Single(Hidden), 1000, 1, workers=1, compiled=False)
+
+
+def test_the_type_of_a_generator_is_no_chance():
+    class Typed(Ten):
+        def __init__(self, K, rng: np.random.Generator):
+            self.typed = isinstance(rng, np.random.Generator | Generator)
+            Ten.__init__(self, K, rng)
+
+    assert simulate(DUEL, Sparring(Typed), 30, 1, compiled=False).plays.sum() == 30

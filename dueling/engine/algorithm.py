@@ -1,17 +1,14 @@
 """An algorithm is a text ``f(*parts, game)`` with the parts (machines, constants) it needs."""
 
-import dis
 import inspect
 import linecache
-import random
 from collections.abc import Callable
-from itertools import pairwise
 from operator import index
 from typing import Any
 
 import numpy as np
 
-from . import compiled
+from . import chance, compiled
 
 OPERATIONS = ("reset", "advance", "feedback")
 
@@ -87,16 +84,16 @@ class Algorithm:
             arms = f"{'K' if hasattr(game, 'K') else 'X'} = {_arms(game)!r}, the scenario's arms"
             raise ValueError(f"algorithm is {self}; it cannot play on {arms} ({error}).") from error
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
-        for f in (self.text, *(f for m in machines for f in _methods(m))):
-            _refuse_shared_chance(f)
+        chance.refuse_shared(self, self.text, machines)
         before = [{n: compiled.kind(v) for n, v in compiled.fields(m).items()} for m in machines]
-        chance = _shared_chance()
+        before_play = chance.shared()
         try:
             self.text(*(_guarded(part, is_arm) for part in parts), game)
         except IndexError as error:
             raise ValueError(out_of_bounds(error)) from None
-        if _shared_chance() != chance:
-            raise ValueError(f"{self} draws from random numbers that all of Python shares; {OWN}.")
+        if chance.shared() != before_play:
+            such = f"random numbers that all of Python shares; {chance.OWN}"
+            raise ValueError(f"{self} draws from {such}.")
         for machine, kinds in zip(machines, before, strict=True):
             for name, value in compiled.fields(machine).items():
                 if lasting and kinds.get(name) != compiled.kind(value):
@@ -110,30 +107,6 @@ class Algorithm:
 def _arms(game) -> Any:
     """What a machine is built over: the number of arms, or the set of infinitely many."""
     return game.K if hasattr(game, "K") else game.X
-
-
-OWN = "draw from the rng that a machine is given, or a run cannot be repeated"
-
-
-def _methods(machine) -> list[Callable]:
-    return [f for _, f in inspect.getmembers(type(machine), inspect.isfunction)]
-
-
-def _refuse_shared_chance(f: Callable) -> None:
-    """Refuse a text that names ``random`` or ``np.random``, even where it is reached late."""
-    for step, after in pairwise(dis.get_instructions(f)):
-        value = f.__globals__.get(step.argval) if step.opname == "LOAD_GLOBAL" else None
-        value = np.random if value is np and after.argval == "random" else value
-        owner = getattr(value, "__self__", None)
-        shared = value is random or value is np.random
-        if shared or isinstance(owner, random.Random | np.random.RandomState):
-            raise ValueError(f"{f.__qualname__} draws from {value!r}; {OWN}.")
-
-
-def _shared_chance() -> tuple:
-    """The state of the random numbers that all of Python shares."""
-    kind, keys, *rest = np.random.get_state()
-    return random.getstate(), kind, keys.tobytes(), *rest
 
 
 def out_of_bounds(error: IndexError) -> str:
