@@ -845,6 +845,52 @@ def test_a_text_without_a_checked_index_is_refused():
         compiled.run(text, Slots(3, None), Few(T=500))
 
 
+@compilable
+def put_beyond(a, i, u):
+    a[i] = u
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_index_outside_of_an_array_in_a_helper_is_told_with_the_machine(compiled):
+    class Buffer(Slots):
+        def feedback(self, u):
+            put_beyond(self.slots, self.t, u)
+            self.t += 1
+
+    words = (
+        r"^feedback of Buffer asks for put_beyond\(self.slots, self.t, u\), where put_beyond asks "
+        "for a\\[i\\], but index 100 is out of bounds"
+    )
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(Buffer), 1000, 1, workers=1, compiled=compiled)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_index_outside_of_an_array_in_numpy_is_told_with_the_machine(compiled):
+    class Buffer(Slots):
+        def feedback(self, u):
+            self.slots[0] = np.take(self.slots, self.t)
+            self.t += 1
+
+    words = r"^feedback of Buffer asks for np.take\(self.slots, self.t\), but index 100 is out"
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(Buffer), 1000, 1, workers=1, compiled=compiled)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_arm_outside_of_the_game_is_told_with_its_machine_after_the_rehearsal_too(compiled):
+    class Late(Slots):
+        def advance(self):
+            return self.t // 50
+
+        def feedback(self, u):
+            self.t += 1
+
+    words = "^advance of Late returned 3, which is not an arm of the game"
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(Late), 1000, 1, workers=1, compiled=compiled)
+
+
 def test_an_heir_of_a_machine_of_the_package_is_checked_too():
     class Short(UCB):
         def __init__(self, K, rng):

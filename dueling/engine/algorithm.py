@@ -2,8 +2,9 @@
 
 import inspect
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from operator import index
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,13 @@ class Algorithm:
         else:
             self.text(*self.parts(game), game)
 
+    def replay(self, game, is_arm: Callable, parts: tuple = ()) -> None:
+        """Play in plain Python with guarded machines: a fault names its machine and its place."""
+        try:
+            self.text(*(_guarded(part, is_arm) for part in parts or self.parts(game)), game)
+        except IndexError as error:
+            raise ValueError(out_of_bounds(error)) from None
+
     def rehearse(self, game, is_arm: Callable, lasting: bool = True) -> None:
         """Play a short game in plain Python with guarded machines, to find mistakes early.
 
@@ -87,10 +95,7 @@ class Algorithm:
         chance.refuse_shared(self, self.text, machines)
         before = [{n: compiled.kind(v) for n, v in compiled.fields(m).items()} for m in machines]
         before_play = chance.shared()
-        try:
-            self.text(*(_guarded(part, is_arm) for part in parts), game)
-        except IndexError as error:
-            raise ValueError(out_of_bounds(error)) from None
+        self.replay(game, is_arm, parts)
         if chance.shared() != before_play:
             such = f"random numbers that all of Python shares; {chance.OWN}"
             raise ValueError(f"{self} draws from {such}.")
@@ -110,15 +115,35 @@ def _arms(game) -> Any:
 
 
 def out_of_bounds(error: IndexError) -> str:
-    """The sentence about an index outside of its array: method, class, expression and index."""
-    step = error.__traceback__
-    while step.tb_next:
+    """The sentence about an index outside of its array: method, class, expression and index.
+
+    The innermost method of an object is named, and the helper that it calls, if that has the fault.
+    """
+    steps = [s for s in _steps(error.__traceback__) if not _is_machinery(s.tb_frame)]
+    owners = [s for s in steps if "self" in s.tb_frame.f_locals] or steps[:1]
+    asks = dict.fromkeys(map(_asks, owners[-1:] + steps[-1:]))
+    return f"{', where '.join(asks)}, but {error}."
+
+
+def _steps(step: TracebackType | None) -> Iterator[TracebackType]:
+    while step:
+        yield step
         step = step.tb_next
+
+
+def _is_machinery(frame: FrameType) -> bool:
+    """Whether a frame is of the engine, of Python or of an installed package."""
+    engine = frame.f_globals.get("__package__") == __package__ and "self" in frame.f_locals
+    return engine or frame.f_code.co_filename.startswith(chance.LIBRARIES)
+
+
+def _asks(step: TracebackType) -> str:
+    """What a frame asks for: ``feedback of Buffer asks for self.slots[self.t]``."""
     frame, code = step.tb_frame, step.tb_frame.f_code
     line, _, start, end = list(code.co_positions())[step.tb_lasti // 2]
     expression = linecache.getline(code.co_filename, line)[start:end]
     owner = f" of {type(frame.f_locals['self']).__name__}" if "self" in frame.f_locals else ""
-    return f"{code.co_name}{owner} asks for {expression}, but {error}."
+    return f"{code.co_name}{owner} asks for {expression}"
 
 
 class Guard:
