@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import re
 import subprocess
@@ -421,6 +422,13 @@ def test_an_interrupted_save_leaves_the_old_file(result, tmp_path, monkeypatch):
         plain("YJ", "IF").save(path)
     assert path.read_bytes() == before and same(Result.load(path), result)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_result_is_on_the_disk_before_it_has_its_name(result, tmp_path, monkeypatch):
+    path, synced = tmp_path / "file", []
+    monkeypatch.setattr(os, "fsync", lambda number: synced.append((number, path.exists())))
+    result.save(path)
+    assert [exists for _, exists in synced] == [False] and path.exists()
 
 
 def test_results_of_other_games_are_told_apart(tmp_path):

@@ -139,7 +139,10 @@ class Result:
         return ax
 
     def save(self, path) -> Path:
-        """Write one file, whole or not at all; the same result gives the same bytes."""
+        """Write one file, whole or not at all, whenever the machine stops.
+
+        The same result gives the same bytes.
+        """
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
         head = {"format": FORMAT, "arrays": sorted(self.arrays), **self.about}
@@ -148,6 +151,8 @@ class Result:
         try:
             with open(half, "wb") as file:
                 np.savez_compressed(file, checkpoints=self.checkpoints, **named)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(half, path)
         finally:
             half.unlink(missing_ok=True)
