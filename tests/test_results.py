@@ -33,6 +33,7 @@ from dueling import (
 )
 from dueling.engine import provenance, results
 from dueling.structured import Box, ConfidenceBall1, LinearDoubler, LinearUtilities
+from edition import sums
 
 
 @pytest.fixture(scope="module")
@@ -351,6 +352,50 @@ def test_a_forged_result_is_refused(result, words, tmp_path):
     path = forged(result, **FORGERIES[words](result)).save(tmp_path / "forged")
     with pytest.raises(ValueError, match=rf"is not a whole result .*\(.*{words.strip()}.*\); Res"):
         Result.load(path)
+
+
+def test_regret_without_plays_lies_within_what_a_round_can_cost(tmp_path):
+    """Of YJ, which has no utilities, with plays as well."""
+    duels = plain("YJ", "Sparring", T=100, runs=4)
+    utility = plain("arith/linear", "IF", T=100, runs=4)
+    for result, kept, factor, words in (
+        (utility, {"plays": None}, 1e9, "average regret is above 0.6"),
+        (utility, {"plays": None}, -1, "average regret falls"),
+        (duels, {"plays": None}, 1e9, "preference regret is above 0.5 a round"),
+        (duels, {}, -1, "preference regret is negative"),
+    ):
+        path = forged(result, regret=result.regret * factor, **kept).save(tmp_path / "forged")
+        with pytest.raises(ValueError, match=words):
+            Result.load(path)
+
+
+def rewritten(path, change):
+    """The file with some of its members changed, as another program would write them."""
+    with np.load(path) as file:
+        members = dict(file)
+    path.write_bytes(npz(**members | change(members)))
+    return path
+
+
+def test_arrays_of_another_checksum_are_refused(result, tmp_path):
+    """Half of a regret is a possible one; without plays nothing else tells."""
+    path = forged(result, plays=None).save(tmp_path / "file")
+    halved = rewritten(path, lambda members: {"regret": members["regret"] / 2})
+    with pytest.raises(ValueError, match="its arrays are not those of its checksum"):
+        Result.load(halved)
+
+
+def test_a_file_from_before_there_were_checksums_is_read(result, tmp_path):
+    def older(members):
+        about = json.loads(str(members["about"]))
+        assert len(about.pop("checksum")) == 64
+        return {"about": np.array(json.dumps(about, sort_keys=True))}
+
+    path = rewritten(result.save(tmp_path / "new.npz"), lambda members: {})
+    before = sums.sum_of(path)
+    assert sums.sum_of(rewritten(path, older)) == before
+    back = Result.load(path)
+    assert same(back, result) and "checksum" not in back.about
 
 
 @pytest.mark.parametrize("kept", [["regret"], ["plays"], ["realised", "plays"]])

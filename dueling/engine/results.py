@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import checks
-from .audit import audit
+from .audit import audit, checksum
 
 FORMAT = "dueling result 2"
 
@@ -145,7 +145,8 @@ class Result:
         """
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        head = {"format": FORMAT, "arrays": sorted(self.arrays), **self.about}
+        sums = {"checksum": checksum(self.checkpoints, self.arrays)}
+        head = {"format": FORMAT, "arrays": sorted(self.arrays), **self.about, **sums}
         named = {"about": np.array(json.dumps(head, sort_keys=True)), **self.arrays}
         half = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
@@ -168,6 +169,8 @@ class Result:
             rounds = arrays.pop("checkpoints")
             if about.pop("format") != FORMAT or about.pop("arrays") != sorted(arrays):
                 raise KeyError("format")
+            if about.pop("checksum", None) not in (None, checksum(rounds, arrays)):
+                raise ValueError("its arrays are not those of its checksum")
             audit(rounds, arrays, about)
             return Result(rounds, arrays, about)
         except FileNotFoundError:
