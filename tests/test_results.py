@@ -18,6 +18,7 @@ from conftest import Ten, other_checkout, plain, same
 from dueling import (
     BTMB,
     UCB,
+    Algorithm,
     Cardinal,
     Doubler,
     MultiSBM,
@@ -32,6 +33,7 @@ from dueling import (
     simulate,
 )
 from dueling.engine import provenance, results
+from dueling.reductions import sparring
 from dueling.structured import Box, ConfidenceBall1, LinearDoubler, LinearUtilities
 from edition import sums
 
@@ -218,6 +220,18 @@ def test_all_parameters_are_told():
     assert of(Doubler(lambda K=2, rng=None, x=1: Ten(K, rng))) == {
         "x": 1
     }  # K and rng are the run's
+
+
+def test_a_partial_is_called_by_its_function_and_settings():
+    def maker(K, rng, scale=1.0):
+        return Ten(K, rng)
+
+    wide = partial(maker, scale=2.0)
+    assert str(Doubler(wide)) == "Doubler(maker, scale=2)"
+    assert str(Doubler(wide, scale=3)) == "Doubler(maker, scale=3)"
+    assert str(Sparring(UCB, right=partial(UCB, alpha=1))) == "Sparring(UCB, UCB(alpha=1))"
+    assert str(Algorithm.of(sparring, wide, Ten)) == "sparring(maker(scale=2), Ten)"
+    assert plain("YJ", Doubler(wide), T=20).about["algorithm"] == "Doubler(maker, scale=2)"
 
 
 def test_provenance_holds_what_json_can():

@@ -3,6 +3,7 @@
 import inspect
 import linecache
 from collections.abc import Callable, Iterator
+from functools import partial
 from operator import index
 from types import FrameType, TracebackType
 from typing import Any
@@ -193,7 +194,7 @@ def check_machine(machine: Callable, parameters: dict) -> None:
     try:
         inspect.signature(machine).bind(None, None, **parameters)
     except (TypeError, ValueError) as error:  # the latter of a built-in type
-        call = f"{_called(machine)}({', '.join(['K', 'rng', *parameters])})"
+        call = f"{called(machine)}({', '.join(['K', 'rng', *parameters])})"
         raise ValueError(f"machine cannot be made by {call}: {error}.") from None
 
 
@@ -203,8 +204,21 @@ def defaults(machine: Callable | None) -> dict:
     return {name: p.default for name, p in settings if p.default is not p.empty}
 
 
-def _called(machine: Callable) -> str:
-    return getattr(machine, "__name__", str(machine))
+def called(f: Callable, otherwise: str | None = None) -> str:
+    """The name of a function or class, also where functools.partial holds it."""
+    return getattr(f.func if isinstance(f, partial) else f, "__name__", otherwise or str(f))
+
+
+def _titled(machine: Callable) -> str:
+    """A machine's name with the settings that functools.partial gives it: ``UCB(alpha=1)``."""
+    settings = ", ".join(_settings(machine))
+    return f"{called(machine)}({settings})" if settings else called(machine)
+
+
+def _settings(machine: Callable, **parameters) -> list[str]:
+    """The settings of a machine as in a name: those that functools.partial holds, and its own."""
+    held = machine.keywords if isinstance(machine, partial) else {}
+    return [f"{name}={number(value)}" for name, value in {**held, **parameters}.items()]
 
 
 def number(value: Any) -> str:
@@ -216,9 +230,8 @@ def label(
     reduction: str, machine: Callable, parameters: dict, right: Callable | None = None
 ) -> str:
     """The name of a reduction over machines, such as ``Sparring(UCB, alpha=3)``."""
-    machines = [_called(m) for m in (machine, right) if m is not None]
-    settings = [f"{k}={number(v)}" for k, v in parameters.items()]
-    return f"{reduction}({', '.join(machines + settings)})"
+    machines = [called(machine), *([] if right is None else [_titled(right)])]
+    return f"{reduction}({', '.join(machines + _settings(machine, **parameters))})"
 
 
 def mab(S, bandit):
@@ -252,7 +265,7 @@ class Own(Algorithm):
     """What :meth:`Algorithm.of` makes: a text with machines, each with its class's defaults."""
 
     def __init__(self, text: Callable, machines: tuple, name: str | None = None):
-        title, names = _called(text), [_called(machine) for machine in machines]
+        title, names = called(text), [_titled(machine) for machine in machines]
         for machine in machines:
             check_machine(machine, {})
         try:
