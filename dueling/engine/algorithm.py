@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import chance, compiled
+from . import chance, checks, compiled
 
 OPERATIONS = ("reset", "advance", "feedback")
 
@@ -188,6 +188,8 @@ def _guarded(part, is_arm: Callable):
 
 def check_machine(machine: Callable, parameters: dict) -> None:
     """Refuses what cannot be called as ``machine(K, rng, **parameters)``."""
+    if isinstance(machine, str):
+        checks.refuse("machine", machine, "a class such as UCB, without quotation marks")
     if not callable(machine):
         kind = type(machine).__name__
         raise ValueError(f"machine is a {kind}, made already; give the class {kind} itself.")
