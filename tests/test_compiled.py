@@ -781,7 +781,7 @@ class Slots(Blank):
     """Of 5000 rounds, 4900 write beyond the end of the array."""
 
     def __init__(self, K, rng):
-        self.slots, self.t = np.zeros(100), 0
+        self.slots, self.t, self.at = np.zeros(100), 0, np.zeros(1, np.int64)
 
 
 @njit
@@ -814,6 +814,11 @@ def by_strides(self, u):
     self.t += 1
 
 
+def by_an_axis(self, u):
+    self.t += int(np.take_along_axis(self.slots, self.at, 0)[0]) + 1
+    self.at[0] = self.t
+
+
 def by_address(self, u):
     self.t += int(self.slots.ctypes.data > 0)
 
@@ -825,6 +830,7 @@ def by_address(self, u):
         (by_helper, "^put_flat uses a.flat, where"),
         (by_another_compilation, "^by_another_compilation uses a function that is compiled apart"),
         (by_strides, "^by_strides uses as_strided, where no index is checked"),
+        (by_an_axis, "^by_an_axis uses take_along_axis, where no index is checked"),
         (by_address, "^by_address uses a.ctypes, where no index is checked"),
     ],
 )
