@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dueling import ALGORITHMS, Utilities, scenario, simulate
+from dueling import ALGORITHMS, UCB, Sparring, Utilities, scenario, simulate
 from dueling.section7 import NAMES
 
 HERE = Path(__file__).parent
@@ -117,6 +117,51 @@ def speed(repeats: int) -> dict:
     return found
 
 
+class Outside(UCB):
+    """UCB as a reader's own class: compiled, its indices are checked."""
+
+
+def checked(repeats: int) -> float:
+    """The time of Sparring over a class from outside of the package, over the package's own."""
+    game, kinds = scenario("arith/linear"), (UCB, Outside)
+    calls = {kind: play(Sparring(kind, alpha=3.0), game, T) for kind in kinds}
+    ns = per_duel(calls, T, repeats)
+    print(
+        f"a machine whose indices are checked takes {ns[Outside] / ns[UCB]:.2f} x the time of UCB"
+    )
+    return ns[Outside] / ns[UCB]
+
+
+TIMED = """
+import json, runpy, sys
+bench = runpy.run_path(sys.argv[1])
+calls = bench["ours"](bench["scenario"]("arith/linear"), bench["T"])
+print(json.dumps(bench["per_duel"](calls, bench["T"], int(sys.argv[2]))))
+"""
+
+
+def timed(checkout: Path, repeats: int) -> dict:
+    """ns per duel of a checkout's package, in a new process, as its own bench measures them."""
+    command = [sys.executable, "-c", TIMED, checkout / "bench" / "run.py", str(repeats)]
+    path = os.environ | {"PYTHONPATH": str(checkout)}
+    out = subprocess.run(
+        command, env=path, cwd=checkout, capture_output=True, text=True, check=True
+    )
+    return json.loads(out.stdout)
+
+
+def against(other: Path, repeats: int, turns: int = 5) -> dict:
+    """Our time over that of another checkout for each algorithm: the best of turns of each."""
+    best = {}
+    for checkout in (HERE.parent, other.resolve()) * turns:
+        for name, ns in timed(checkout, repeats).items():
+            best[checkout, name] = min(ns, best.get((checkout, name), np.inf))
+    found = {a: best[HERE.parent, a] / best[other.resolve(), a] for a in ALGORITHMS}
+    for name, ratio in found.items():
+        print(f"{name:12s} takes {ratio:.3f} x the time that it takes in {other}")
+    return found
+
+
 def against_duelpy(horizon: int = 2000) -> dict:
     """How often duelpy's time holds ours, for the algorithms that both have."""
     found = {}
@@ -197,12 +242,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=40, help="turns of the interleaved timing")
     parser.add_argument("--runs", type=int, default=400, help="runs per panel of the figure")
+    parser.add_argument("--against", type=Path, help="only compare with this checkout")
     options = parser.parse_args()
     print(
         f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}: other work makes all this slower"
     )
+    if options.against:
+        against(options.against, options.repeats)
+        return
     found = {
         "ns per duel": speed(options.repeats),
+        "x checked": checked(options.repeats),
         "x duelpy": against_duelpy(),
         "growth": growth(options.repeats),
         "memory": memory(),

@@ -49,9 +49,11 @@ def stored(
 
     So an interrupted notebook continues where it stopped, and a figure is redrawn without any
     simulation. A file is good when scenario, algorithm, what is kept, settings, versions and the
-    package's text are the same. The algorithm is known by its name, which says nothing of the text
-    of a reader's own machine: :func:`~dueling.engine.simulation.simulate` runs those.
+    package's text are the same. Game and algorithm are known by their names, which say nothing of
+    the text of a reader's own: :func:`~dueling.engine.simulation.simulate` runs those.
     """
+    if _foreign(type(scenario)) and not isinstance(scenario, str):
+        raise ValueError(f"scenario is {scenario}; stored keeps the package's own games only.")
     kind = algorithm if isinstance(algorithm, str) else type(algorithm)
     for part in (kind, *(getattr(algorithm, name, None) for name in ("machine", "right"))):
         if isinstance(algorithm, Own) or _foreign(part):

@@ -9,6 +9,22 @@ import pytest
 BENCH = Path(__file__).parents[1] / "bench" / "run.py"
 
 
+@pytest.mark.slow
+def test_a_checkout_takes_as_long_as_itself(capsys):
+    """In processes of their own, whatever package this one has."""
+    bench = runpy.run_path(str(BENCH))
+    found = bench["against"](BENCH.parents[1], 1, turns=1)
+    assert list(found) == list(bench["ALGORITHMS"]) and set(found.values()) == {1.0}
+    assert "Sparring     takes 1.000 x the time that it takes in" in capsys.readouterr().out
+
+
+def test_the_cost_of_checked_indices_is_shown(capsys):
+    ratio = runpy.run_path(str(BENCH))["checked"](1)
+    assert 0.3 < ratio < 10
+    words = f"a machine whose indices are checked takes {ratio:.2f} x the time of UCB"
+    assert words in capsys.readouterr().out
+
+
 def test_the_c_kernels_have_the_reference_regret():
     kernels = runpy.run_path(str(BENCH))["c_kernels"]()
     if not kernels:

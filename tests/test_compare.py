@@ -1,6 +1,11 @@
 """Paired comparisons, Holm's correction, the paper's three sentences; what the notebooks share."""
 
+import os
+import shutil
+import subprocess
+import sys
 from functools import partial
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -8,6 +13,7 @@ import pytest
 from conftest import Ten
 from scipy import stats
 
+import dueling
 from dueling import UCB, Preferences, Result, Sparring, Uniform, Utilities, compare, simulate
 from dueling.engine import comparison
 from dueling.engine.comparison import holm, paired, signs
@@ -200,6 +206,57 @@ def test_a_machine_of_the_readers_own_is_not_stored(checkout, own):
     assert (
         len(store.stored("here", "YJ", later, T=30, runs=3, workers=1, compiled=False).regret) == 3
     )
+
+
+class Scored(Preferences):
+    """A game of the reader's own: a table of the package, and another measure."""
+
+    def measure(self, game, regret=None):
+        return {"regret": 2 * super().measure(game, regret)["regret"]}
+
+
+def test_a_game_of_the_readers_own_is_not_stored(checkout):
+    """Two measures of one table and name would share a file."""
+    own = Scored([[0.5, 0.4], [0.6, 0.5]], name="game")
+    words = r"scenario is Scored\(game: .*\); stored keeps the package's own games only"
+    with pytest.raises(ValueError, match=words):
+        store.stored("here", own, "IF", T=30, runs=3, workers=1, compiled=False)
+
+
+SOURCES = """
+import sys
+from dueling import Sparring, UCB, scenario
+from edition import store
+from pathlib import Path
+import dueling
+print(Path(dueling.__file__).parents[1])
+print(store.source(scenario("YJ"), Sparring(UCB)))
+"""
+
+
+def test_a_file_of_a_copy_that_is_edited_changes_the_source(tmp_path):
+    """Of the text that decides a simulation; not of pages that nobody imports."""
+    root = Path(dueling.__file__).parents[1]
+    for package in ("dueling", "edition"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(root / package, tmp_path / package, ignore=ignored)
+
+    def source(edited=None):
+        if edited:
+            with (tmp_path / edited).open("a") as file:
+                file.write("# edited\n")
+        command = [sys.executable, "-c", SOURCES]
+        environment = os.environ | {"PYTHONPATH": str(tmp_path), "PYTHONDONTWRITEBYTECODE": "1"}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        folder, found = done.stdout.split()
+        assert Path(folder) == tmp_path
+        return found
+
+    first, after_machine = source(), source("dueling/machines.py")
+    after_engine, after_page = source("dueling/engine/blocks.py"), source("edition/stills.py")
+    assert len({first, after_machine, after_engine}) == 3 and after_page == after_engine
 
 
 @pytest.mark.parametrize("folder", ["..", "../there", "a/../../there", "/there"])

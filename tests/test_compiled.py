@@ -13,6 +13,9 @@ from types import FunctionType, ModuleType
 import numpy as np
 import pytest
 from conftest import Ten, same
+from numba import njit
+from numpy.lib.stride_tricks import as_strided
+from numpy.random import Generator
 
 from dueling import (
     BTMB,
@@ -774,6 +777,126 @@ def test_an_index_outside_of_its_array_is_told_by_name():
             simulate(BANDIT, Single(Buffer), 1000, 1, workers=1, compiled=how)
 
 
+class Slots(Blank):
+    """Of 5000 rounds, 4900 write beyond the end of the array."""
+
+    def __init__(self, K, rng):
+        self.slots, self.t, self.at = np.zeros(100), 0, np.zeros(1, np.int64)
+
+
+@njit
+def put(a, i, u):
+    a[i] = u
+
+
+@compilable
+def put_flat(a, i, u):
+    a.flat[i] = u
+
+
+def by_flat(self, u):
+    self.slots.flat[self.t] = u
+    self.t += 1
+
+
+def by_helper(self, u):
+    put_flat(self.slots, self.t, u)
+    self.t += 1
+
+
+def by_another_compilation(self, u):
+    put(self.slots, self.t, u)
+    self.t += 1
+
+
+def by_strides(self, u):
+    as_strided(self.slots, (5000,), (8,))[self.t] = u
+    self.t += 1
+
+
+def by_an_axis(self, u):
+    self.t += int(np.take_along_axis(self.slots, self.at, 0)[0]) + 1
+    self.at[0] = self.t
+
+
+def by_address(self, u):
+    self.t += int(self.slots.ctypes.data > 0)
+
+
+@pytest.mark.parametrize(
+    "feedback, words",
+    [
+        (by_flat, r"^by_flat uses a\.flat, where no index is checked; write a\[i\] and"),
+        (by_helper, "^put_flat uses a.flat, where"),
+        (by_another_compilation, "^by_another_compilation uses a function that is compiled apart"),
+        (by_strides, "^by_strides uses as_strided, where no index is checked"),
+        (by_an_axis, "^by_an_axis uses take_along_axis, where no index is checked"),
+        (by_address, "^by_address uses a.ctypes, where no index is checked"),
+    ],
+)
+def test_memory_without_a_checked_index_is_refused(feedback, words):
+    """Where numba checks nothing, a run would write over other objects' memory."""
+    machine = type("Buffer", (Slots,), {"feedback": feedback})
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(machine), 5000, 1, workers=1)
+    assert simulate(BANDIT, Single(machine), 50, 1, compiled=False).pulls.sum() == 50
+
+
+def test_a_text_without_a_checked_index_is_refused():
+    def text(S, game):
+        while game.on():
+            S.slots.flat[game.t] = game.pull(0)
+
+    with pytest.raises(ValueError, match=r"^text uses a\.flat, where no index is checked"):
+        compiled.run(text, Slots(3, None), Few(T=500))
+
+
+@compilable
+def put_beyond(a, i, u):
+    a[i] = u
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_index_outside_of_an_array_in_a_helper_is_told_with_the_machine(compiled):
+    class Buffer(Slots):
+        def feedback(self, u):
+            put_beyond(self.slots, self.t, u)
+            self.t += 1
+
+    words = (
+        r"^feedback of Buffer asks for put_beyond\(self.slots, self.t, u\), where put_beyond asks "
+        "for a\\[i\\], but index 100 is out of bounds"
+    )
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(Buffer), 1000, 1, workers=1, compiled=compiled)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_index_outside_of_an_array_in_numpy_is_told_with_the_machine(compiled):
+    class Buffer(Slots):
+        def feedback(self, u):
+            self.slots[0] = np.take(self.slots, self.t)
+            self.t += 1
+
+    words = r"^feedback of Buffer asks for np.take\(self.slots, self.t\), but index 100 is out"
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(Buffer), 1000, 1, workers=1, compiled=compiled)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_an_arm_outside_of_the_game_is_told_with_its_machine_after_the_rehearsal_too(compiled):
+    class Late(Slots):
+        def advance(self):
+            return self.t // 50
+
+        def feedback(self, u):
+            self.t += 1
+
+    words = "^advance of Late returned 3, which is not an arm of the game"
+    with pytest.raises(ValueError, match=words):
+        simulate(BANDIT, Single(Late), 1000, 1, workers=1, compiled=compiled)
+
+
 def test_an_heir_of_a_machine_of_the_package_is_checked_too():
     class Short(UCB):
         def __init__(self, K, rng):
@@ -827,23 +950,166 @@ def test_a_number_in_a_field_of_truths_is_refused():
         simulate(BANDIT, Single(Counting), 1000, 1, workers=1)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("draw", [lambda: np.random.random(), lambda: random.random()])
-def test_random_numbers_that_all_of_python_shares_are_refused(draw, compiled):
-    class Dice(Blank):
+# Chance that no run can repeat
+
+
+@compilable
+def dice(u):
+    return np.random.random()
+
+
+def dice_in_python(u):
+    return random.random()
+
+
+class Cup:
+    def shake(self, u):
+        return np.random.random()
+
+
+RNG = np.random.default_rng(1)
+CUP, ALIAS, METHOD, MAKER = Cup(), np.random, np.random.random, np.random.default_rng
+
+
+def late(body):
+    """A machine that takes part in a run for 100 rounds before its feedback does this."""
+
+    held = Cup() if body is by_field else None
+
+    class Late(Blank):
         def __init__(self, K, rng):
-            self.t = 0
+            self.t, self.cup = 0, held
 
         def feedback(self, u):
             self.t += 1
-            if self.t > 100 and np.random.random() < 2:
-                self.t += 1
+            if self.t > 100:
+                body(self, u)
 
+    return Late
+
+
+def by_module(self, u):
+    np.random.random()
+
+
+def by_alias(self, u):
+    ALIAS.random()
+
+
+def by_method(self, u):
+    METHOD()
+
+
+def by_maker(self, u):
+    MAKER().random()
+
+
+def by_own_generator(self, u):
+    RNG.random()
+
+
+def by_dice(self, u):
+    dice(u)
+
+
+def by_python(self, u):
+    dice_in_python(u)
+
+
+def by_field(self, u):
+    self.cup.shake(u)
+
+
+def by_object(self, u):
+    CUP.shake(u)
+
+
+def by_import(self, u):
+    from numpy.random import default_rng
+
+    default_rng().random()
+
+
+def by_import_of_random(self, u):
+    from numpy import random as chance
+
+    chance.random()
+
+
+def by_local_alias(self, u):
+    import numpy as n
+
+    n.random.random()
+
+
+def by_inner(self, u):
+    return [np.random.random() for _ in range(2)]
+
+
+def closed():
+    module, draw = np, random.random
+
+    def by_module_in_a_closure(self, u):
+        module.random.random()
+
+    def by_draw_in_a_closure(self, u):
+        draw()
+
+    return by_module_in_a_closure, by_draw_in_a_closure
+
+
+ROUTES = {
+    by_module: "by_module draws from np.random.random",
+    by_alias: "by_alias draws from ALIAS.random",
+    by_method: "by_method draws from METHOD",
+    by_maker: "by_maker draws from MAKER",
+    by_own_generator: "by_own_generator draws from RNG",
+    by_dice: "dice draws from np.random.random",
+    by_python: "dice_in_python draws from random.random",
+    by_field: "Cup.shake draws from np.random.random",
+    by_object: "Cup.shake draws from np.random.random",
+    by_import: "by_import draws from default_rng",
+    by_import_of_random: "by_import_of_random draws from random",
+    by_local_alias: "by_local_alias draws from n.random.random",
+    by_inner: "by_inner draws from np.random.random",
+    closed()[0]: "by_module_in_a_closure draws from module.random.random",
+    closed()[1]: "by_draw_in_a_closure draws from draw",
+}
+
+
+@pytest.mark.parametrize("body", ROUTES, ids=lambda body: body.__name__)
+def test_chance_that_all_of_python_shares_is_refused_by_name(body):
+    """Also where no rehearsal of 40 rounds reaches it."""
+    with pytest.raises(ValueError, match=f"{ROUTES[body]}; draw from the rng that a machine is"):
+        simulate(BANDIT, Single(late(body)), 1000, 1, workers=1, compiled=False)
+
+
+def test_shared_chance_is_refused_in_texts_and_factories_too():
+    def text(game):
+        while game.on():
+            game.play(0, int(np.random.random()))
+
+    def factory(K, rng):
+        return Ten(K, np.random.default_rng())
+
+    for algorithm, name in ((text, "text"), (Sparring(factory), "factory")):
+        with pytest.raises(ValueError, match=f"{name} draws from np.random"):
+            simulate("YJ", algorithm, 100, 1)
+
+
+def test_shared_chance_under_another_name_is_noticed_as_it_is_drawn():
     class Hidden(Blank):
         def feedback(self, u):
-            draw()
+            vars(np)["random"].random()
 
-    with pytest.raises(ValueError, match=r"Dice.feedback draws from .*random.*; draw from the rng"):
-        simulate(BANDIT, Single(Dice), 1000, 1, workers=1, compiled=compiled)
     with pytest.raises(ValueError, match="draws from random numbers that all of Python shares"):
-        simulate(BANDIT, Single(Hidden), 1000, 1, workers=1, compiled=compiled)
+        simulate(BANDIT, Single(Hidden), 1000, 1, workers=1, compiled=False)
+
+
+def test_the_type_of_a_generator_is_no_chance():
+    class Typed(Ten):
+        def __init__(self, K, rng: np.random.Generator):
+            self.typed = isinstance(rng, np.random.Generator | Generator)
+            Ten.__init__(self, K, rng)
+
+    assert simulate(DUEL, Sparring(Typed), 30, 1, compiled=False).plays.sum() == 30

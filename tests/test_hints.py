@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import dueling
-from dueling import UCB, Algorithm, Exp3, Preferences, Sparring, Thompson, simulate
+from dueling import UCB, Algorithm, Exp3, Preferences, Sparring, Thompson, compare, simulate
 from dueling.engine import compiled
 
 W = [[0, 3], [1, 0]]
@@ -41,6 +41,13 @@ def needs_a_machine(S, game):
             lambda: simulate("YJ", "Thompson"),
             r"the machine Thompson; .*such as Sparring\(Thompson\)",
         ),
+        (lambda: simulate("YJ", "thompson"), r"the machine Thompson; .*Sparring\(Thompson\)"),
+        (lambda: simulate("YJ", "ucb"), r"algorithm is the machine UCB; .*such as Sparring\(UCB\)"),
+        (lambda: simulate("YJ", "sparring"), "algorithm is 'sparring'; did you mean 'Sparring'"),
+        (lambda: Sparring("UCB"), "^machine is 'UCB'; it must be a class such as UCB, without quo"),
+        (lambda: Sparring(UCB, right="UCB"), "^machine is 'UCB'; it must be a class such as UCB"),
+        (lambda: compare("YJ", []), r"^algorithms is \[\]; it must be not empty"),
+        (lambda: compare((), "IF"), r"^games is \(\); it must be not empty"),
         (lambda: simulate("YJ", UCB), r"algorithm is the machine UCB; .*such as Sparring\(UCB\)"),
         (lambda: simulate("YJ", UCB(2, None)), r"the machine UCB; .*such as Sparring\(UCB\)"),
         (lambda: Preferences(W), r"P has zeros on its diagonal; .*Preferences.wins\(W\) takes"),
@@ -70,6 +77,8 @@ def test_values(call, words):
         (lambda: UCB(alpha=3), r"UCB lacks K and rng, .*; write Sparring\(UCB, alpha=3\)\.$"),
         (lambda: Sparring(Thompson()), r"Thompson lacks K and rng, .*; write Sparring\(Thompson\)"),
         (lambda: Exp3(2), "Exp3 lacks K and rng"),
+        (lambda: UCB(K=3), r"UCB lacks K and rng, .*; write Sparring\(UCB\)\.$"),
+        (lambda: UCB(3, alpha=1), r"UCB lacks K and rng, .*; write Sparring\(UCB, alpha=1\)\.$"),
         (lambda: simulate("YJ", "IF", horizon=9), r"simulate has no argument 'horizon'; .* T=\?"),
         (lambda: simulate("YJ", "IF", n_runs=9), r"no argument 'n_runs'; did you mean runs=\?"),
         (lambda: simulate("YJ", "IF", sed=9), r"no argument 'sed'; did you mean seed=\?"),

@@ -55,7 +55,7 @@ def test_the_package_does_not_grow_unseen():
     """Later algorithms and live use, which have folders of their own, apart."""
     apart = ("later", "live")
     sizes = [n for path, n in lines("**/*.py").items() if path.parent.name not in apart]
-    assert sum(sizes) <= 6050 and sum(lines("live/*.py").values()) <= 600
+    assert sum(sizes) <= 6280 and sum(lines("live/*.py").values()) <= 600
 
 
 def bodies(path):

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import pickle
 import re
 import subprocess
@@ -17,6 +18,7 @@ from conftest import Ten, other_checkout, plain, same
 from dueling import (
     BTMB,
     UCB,
+    Algorithm,
     Cardinal,
     Doubler,
     MultiSBM,
@@ -31,7 +33,9 @@ from dueling import (
     simulate,
 )
 from dueling.engine import provenance, results
+from dueling.reductions import sparring
 from dueling.structured import Box, ConfidenceBall1, LinearDoubler, LinearUtilities
+from edition import sums
 
 
 @pytest.fixture(scope="module")
@@ -218,6 +222,18 @@ def test_all_parameters_are_told():
     }  # K and rng are the run's
 
 
+def test_a_partial_is_called_by_its_function_and_settings():
+    def maker(K, rng, scale=1.0):
+        return Ten(K, rng)
+
+    wide = partial(maker, scale=2.0)
+    assert str(Doubler(wide)) == "Doubler(maker, scale=2)"
+    assert str(Doubler(wide, scale=3)) == "Doubler(maker, scale=3)"
+    assert str(Sparring(UCB, right=partial(UCB, alpha=1))) == "Sparring(UCB, UCB(alpha=1))"
+    assert str(Algorithm.of(sparring, wide, Ten)) == "sparring(maker(scale=2), Ten)"
+    assert plain("YJ", Doubler(wide), T=20).about["algorithm"] == "Doubler(maker, scale=2)"
+
+
 def test_provenance_holds_what_json_can():
     given = {"P": np.eye(2), "n": np.int64(3), "flag": np.True_, "f": json.dumps, "o": 1j}
     held = provenance.provenance(given)
@@ -352,6 +368,50 @@ def test_a_forged_result_is_refused(result, words, tmp_path):
         Result.load(path)
 
 
+def test_regret_without_plays_lies_within_what_a_round_can_cost(tmp_path):
+    """Of YJ, which has no utilities, with plays as well."""
+    duels = plain("YJ", "Sparring", T=100, runs=4)
+    utility = plain("arith/linear", "IF", T=100, runs=4)
+    for result, kept, factor, words in (
+        (utility, {"plays": None}, 1e9, "average regret is above 0.6"),
+        (utility, {"plays": None}, -1, "average regret falls"),
+        (duels, {"plays": None}, 1e9, "preference regret is above 0.5 a round"),
+        (duels, {}, -1, "preference regret is negative"),
+    ):
+        path = forged(result, regret=result.regret * factor, **kept).save(tmp_path / "forged")
+        with pytest.raises(ValueError, match=words):
+            Result.load(path)
+
+
+def rewritten(path, change):
+    """The file with some of its members changed, as another program would write them."""
+    with np.load(path) as file:
+        members = dict(file)
+    path.write_bytes(npz(**members | change(members)))
+    return path
+
+
+def test_arrays_of_another_checksum_are_refused(result, tmp_path):
+    """Half of a regret is a possible one; without plays nothing else tells."""
+    path = forged(result, plays=None).save(tmp_path / "file")
+    halved = rewritten(path, lambda members: {"regret": members["regret"] / 2})
+    with pytest.raises(ValueError, match="its arrays are not those of its checksum"):
+        Result.load(halved)
+
+
+def test_a_file_from_before_there_were_checksums_is_read(result, tmp_path):
+    def older(members):
+        about = json.loads(str(members["about"]))
+        assert len(about.pop("checksum")) == 64
+        return {"about": np.array(json.dumps(about, sort_keys=True))}
+
+    path = rewritten(result.save(tmp_path / "new.npz"), lambda members: {})
+    before = sums.sum_of(path)
+    assert sums.sum_of(rewritten(path, older)) == before
+    back = Result.load(path)
+    assert same(back, result) and "checksum" not in back.about
+
+
 @pytest.mark.parametrize("kept", [["regret"], ["plays"], ["realised", "plays"]])
 def test_a_part_of_a_result_is_no_forgery(result, kept, tmp_path):
     part = forged(result, **dict.fromkeys(set(result.arrays) - set(kept)))
@@ -421,6 +481,13 @@ def test_an_interrupted_save_leaves_the_old_file(result, tmp_path, monkeypatch):
         plain("YJ", "IF").save(path)
     assert path.read_bytes() == before and same(Result.load(path), result)
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_result_is_on_the_disk_before_it_has_its_name(result, tmp_path, monkeypatch):
+    path, synced = tmp_path / "file", []
+    monkeypatch.setattr(os, "fsync", lambda number: synced.append((number, path.exists())))
+    result.save(path)
+    assert [exists for _, exists in synced] == [False] and path.exists()
 
 
 def test_results_of_other_games_are_told_apart(tmp_path):

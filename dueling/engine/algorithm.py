@@ -1,17 +1,16 @@
 """An algorithm is a text ``f(*parts, game)`` with the parts (machines, constants) it needs."""
 
-import dis
 import inspect
 import linecache
-import random
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from functools import partial
 from operator import index
+from types import FrameType, TracebackType
 from typing import Any
 
 import numpy as np
 
-from . import compiled
+from . import chance, checks, compiled
 
 OPERATIONS = ("reset", "advance", "feedback")
 
@@ -73,6 +72,13 @@ class Algorithm:
         else:
             self.text(*self.parts(game), game)
 
+    def replay(self, game, is_arm: Callable, parts: tuple = ()) -> None:
+        """Play in plain Python with guarded machines: a fault names its machine and its place."""
+        try:
+            self.text(*(_guarded(part, is_arm) for part in parts or self.parts(game)), game)
+        except IndexError as error:
+            raise ValueError(out_of_bounds(error)) from None
+
     def rehearse(self, game, is_arm: Callable, lasting: bool = True) -> None:
         """Play a short game in plain Python with guarded machines, to find mistakes early.
 
@@ -87,16 +93,13 @@ class Algorithm:
             arms = f"{'K' if hasattr(game, 'K') else 'X'} = {_arms(game)!r}, the scenario's arms"
             raise ValueError(f"algorithm is {self}; it cannot play on {arms} ({error}).") from error
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
-        for f in (self.text, *(f for m in machines for f in _methods(m))):
-            _refuse_shared_chance(f)
+        chance.refuse_shared(self, self.text, machines)
         before = [{n: compiled.kind(v) for n, v in compiled.fields(m).items()} for m in machines]
-        chance = _shared_chance()
-        try:
-            self.text(*(_guarded(part, is_arm) for part in parts), game)
-        except IndexError as error:
-            raise ValueError(out_of_bounds(error)) from None
-        if _shared_chance() != chance:
-            raise ValueError(f"{self} draws from random numbers that all of Python shares; {OWN}.")
+        before_play = chance.shared()
+        self.replay(game, is_arm, parts)
+        if chance.shared() != before_play:
+            such = f"random numbers that all of Python shares; {chance.OWN}"
+            raise ValueError(f"{self} draws from {such}.")
         for machine, kinds in zip(machines, before, strict=True):
             for name, value in compiled.fields(machine).items():
                 if lasting and kinds.get(name) != compiled.kind(value):
@@ -112,40 +115,36 @@ def _arms(game) -> Any:
     return game.K if hasattr(game, "K") else game.X
 
 
-OWN = "draw from the rng that a machine is given, or a run cannot be repeated"
-
-
-def _methods(machine) -> list[Callable]:
-    return [f for _, f in inspect.getmembers(type(machine), inspect.isfunction)]
-
-
-def _refuse_shared_chance(f: Callable) -> None:
-    """Refuse a text that names ``random`` or ``np.random``, even where it is reached late."""
-    for step, after in pairwise(dis.get_instructions(f)):
-        value = f.__globals__.get(step.argval) if step.opname == "LOAD_GLOBAL" else None
-        value = np.random if value is np and after.argval == "random" else value
-        owner = getattr(value, "__self__", None)
-        shared = value is random or value is np.random
-        if shared or isinstance(owner, random.Random | np.random.RandomState):
-            raise ValueError(f"{f.__qualname__} draws from {value!r}; {OWN}.")
-
-
-def _shared_chance() -> tuple:
-    """The state of the random numbers that all of Python shares."""
-    kind, keys, *rest = np.random.get_state()
-    return random.getstate(), kind, keys.tobytes(), *rest
-
-
 def out_of_bounds(error: IndexError) -> str:
-    """The sentence about an index outside of its array: method, class, expression and index."""
-    step = error.__traceback__
-    while step.tb_next:
+    """The sentence about an index outside of its array: method, class, expression and index.
+
+    The innermost method of an object is named, and the helper that it calls, if that has the fault.
+    """
+    steps = [s for s in _steps(error.__traceback__) if not _is_machinery(s.tb_frame)]
+    owners = [s for s in steps if "self" in s.tb_frame.f_locals] or steps[:1]
+    asks = dict.fromkeys(map(_asks, owners[-1:] + steps[-1:]))
+    return f"{', where '.join(asks)}, but {error}."
+
+
+def _steps(step: TracebackType | None) -> Iterator[TracebackType]:
+    while step:
+        yield step
         step = step.tb_next
+
+
+def _is_machinery(frame: FrameType) -> bool:
+    """Whether a frame is of the engine, of Python or of an installed package."""
+    engine = frame.f_globals.get("__package__") == __package__ and "self" in frame.f_locals
+    return engine or frame.f_code.co_filename.startswith(chance.LIBRARIES)
+
+
+def _asks(step: TracebackType) -> str:
+    """What a frame asks for: ``feedback of Buffer asks for self.slots[self.t]``."""
     frame, code = step.tb_frame, step.tb_frame.f_code
     line, _, start, end = list(code.co_positions())[step.tb_lasti // 2]
     expression = linecache.getline(code.co_filename, line)[start:end]
     owner = f" of {type(frame.f_locals['self']).__name__}" if "self" in frame.f_locals else ""
-    return f"{code.co_name}{owner} asks for {expression}, but {error}."
+    return f"{code.co_name}{owner} asks for {expression}"
 
 
 class Guard:
@@ -189,13 +188,15 @@ def _guarded(part, is_arm: Callable):
 
 def check_machine(machine: Callable, parameters: dict) -> None:
     """Refuses what cannot be called as ``machine(K, rng, **parameters)``."""
+    if isinstance(machine, str):
+        checks.refuse("machine", machine, "a class such as UCB, without quotation marks")
     if not callable(machine):
         kind = type(machine).__name__
         raise ValueError(f"machine is a {kind}, made already; give the class {kind} itself.")
     try:
         inspect.signature(machine).bind(None, None, **parameters)
     except (TypeError, ValueError) as error:  # the latter of a built-in type
-        call = f"{_called(machine)}({', '.join(['K', 'rng', *parameters])})"
+        call = f"{called(machine)}({', '.join(['K', 'rng', *parameters])})"
         raise ValueError(f"machine cannot be made by {call}: {error}.") from None
 
 
@@ -205,8 +206,21 @@ def defaults(machine: Callable | None) -> dict:
     return {name: p.default for name, p in settings if p.default is not p.empty}
 
 
-def _called(machine: Callable) -> str:
-    return getattr(machine, "__name__", str(machine))
+def called(f: Callable, otherwise: str | None = None) -> str:
+    """The name of a function or class, also where functools.partial holds it."""
+    return getattr(f.func if isinstance(f, partial) else f, "__name__", otherwise or str(f))
+
+
+def _titled(machine: Callable) -> str:
+    """A machine's name with the settings that functools.partial gives it: ``UCB(alpha=1)``."""
+    settings = ", ".join(_settings(machine))
+    return f"{called(machine)}({settings})" if settings else called(machine)
+
+
+def _settings(machine: Callable, **parameters) -> list[str]:
+    """The settings of a machine as in a name: those that functools.partial holds, and its own."""
+    held = machine.keywords if isinstance(machine, partial) else {}
+    return [f"{name}={number(value)}" for name, value in {**held, **parameters}.items()]
 
 
 def number(value: Any) -> str:
@@ -218,9 +232,8 @@ def label(
     reduction: str, machine: Callable, parameters: dict, right: Callable | None = None
 ) -> str:
     """The name of a reduction over machines, such as ``Sparring(UCB, alpha=3)``."""
-    machines = [_called(m) for m in (machine, right) if m is not None]
-    settings = [f"{k}={number(v)}" for k, v in parameters.items()]
-    return f"{reduction}({', '.join(machines + settings)})"
+    machines = [called(machine), *([] if right is None else [_titled(right)])]
+    return f"{reduction}({', '.join(machines + _settings(machine, **parameters))})"
 
 
 def mab(S, bandit):
@@ -254,7 +267,7 @@ class Own(Algorithm):
     """What :meth:`Algorithm.of` makes: a text with machines, each with its class's defaults."""
 
     def __init__(self, text: Callable, machines: tuple, name: str | None = None):
-        title, names = _called(text), [_called(machine) for machine in machines]
+        title, names = called(text), [_titled(machine) for machine in machines]
         for machine in machines:
             check_machine(machine, {})
         try:

@@ -1,11 +1,24 @@
 """Whether arrays can come from the simulation that they are said to come from."""
 
+import hashlib
+
 import numpy as np
 
 from . import checks
 
 CURVES = ("regret", "realised")
 RISING = ("average", "cardinal")  # sums of gaps, which are never negative
+OF_UTILITIES = {"mu", "m", "P", "names", "link", "law"}  # what games of one utility an arm record
+MOST = {"preference": 0.5, "copeland": 1.0, "borda": 1.0}  # of one duel
+
+
+def checksum(rounds: np.ndarray, arrays: dict) -> str:
+    """The SHA-256 of the checkpoints and of all arrays: their names, types, shapes and numbers."""
+    total = hashlib.sha256()
+    for name, array in sorted({**arrays, "checkpoints": rounds}.items()):
+        total.update(f"{name} {array.dtype.str} {array.shape} ".encode())
+        total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
 
 
 def audit(rounds: np.ndarray, arrays: dict, about: dict) -> None:
@@ -22,6 +35,8 @@ def audit(rounds: np.ndarray, arrays: dict, about: dict) -> None:
         _hold(np.isfinite(array).all(), f"{name} has a number that is not finite")
     for name in (name for name in CURVES if name in arrays):
         _curve(name, arrays[name], len(rounds), about)
+    if "regret" in arrays:
+        _bounds(arrays["regret"], rounds, about)
     if "plays" in arrays:
         _plays(arrays["plays"], T, about.get("game") or {})
     if {"regret", "plays"} <= arrays.keys() and rounds[-1] == T:
@@ -41,6 +56,20 @@ def _curve(name: str, curve: np.ndarray, rounds: int, about: dict) -> None:
     if name == "regret" and about["regret"] in RISING:
         steps = np.diff(curve, axis=1, prepend=0)
         _hold((steps >= -1e-6).all(), f"{about['regret']} regret falls; it is a sum of gaps >= 0")
+
+
+def _bounds(curve: np.ndarray, rounds: np.ndarray, about: dict) -> None:
+    """Hold regret between 0 and T times the most that one round can cost, where that is known."""
+    game, kind = about.get("game") or {}, about["regret"]
+    mu, most = game.get("mu"), MOST.get(kind) if "P" in game else None
+    if kind in RISING and mu is not None and game.keys() <= OF_UTILITIES:
+        most = np.ptp(mu)
+    elif kind == "preference" and mu is not None:
+        return  # the arm of most utility may lose duels
+    slack = 1e-6 * rounds
+    _hold(most is None or (curve >= -slack).all(), f"{kind} regret is negative")
+    ceiling = np.inf if most is None else most * rounds + slack
+    _hold((curve <= ceiling).all(), f"{kind} regret is above {most} a round")
 
 
 def _plays(plays: np.ndarray, T: int, game: dict) -> None:

@@ -85,7 +85,7 @@ def compare(
     YJ    Sparring(UCB, alpha=3)    27.1   0.32      27   29.7      1
     """
     T, runs = checks.whole("T", T), checks.whole("runs", runs, 2)
-    pairs = list(product(_listed(games), _listed(algorithms)))
+    pairs = list(product(_listed("games", games), _listed("algorithms", algorithms)))
     trial = options | {"checkpoints": None, "progress": False}
     names = [_names(simulate(*pair, min(T, REHEARSAL), 1, seed, **trial)) for pair in pairs]
     for name in names:
@@ -95,8 +95,9 @@ def compare(
     return Comparison(dict(zip(names, results, strict=True)))
 
 
-def _listed(things: Any) -> list:
-    return list(things) if isinstance(things, list | tuple) else [things]
+def _listed(name: str, things: Any) -> list:
+    listed = list(things) if isinstance(things, list | tuple) else [things]
+    return listed or checks.refuse(name, things, "not empty")
 
 
 def _names(trial: Result) -> tuple[str, str]:

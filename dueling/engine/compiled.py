@@ -10,7 +10,7 @@ all memory. Assigning an array to a field copies it; a read-only array stays so.
 
 A compilation freezes what a text reads from outside (globals, closures, attributes of modules). It
 remembers these values, and a run that finds others compiles anew. Indices are checked in all texts
-and classes from outside of this package.
+and classes from outside of this package; what numba would not check there is refused.
 
 What stays different: compiled whole numbers have 64 bits; compiled ``math`` does not check its
 domain, ``log(0)`` is -inf; and ``a.sum()`` adds from left to right, where NumPy adds nine or more
@@ -27,9 +27,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.pool import ThreadPool
 
+import numpy as np
 from numba import njit, types
 from numba.core import ir
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
+from numpy.lib.stride_tricks import as_strided
 
 from .blocks import Layout, attach, fields, kind, layout_of, pack, write_back
 from .frozen import compilable, compiled, current, foreign, kept, places
@@ -77,9 +79,11 @@ def _kernel(text: Callable, layouts: tuple) -> tuple[Callable, list]:
             f"{_title(text, layouts)} cannot be compiled ({_reason(error, layouts)}); "
             "compiled=False runs it as plain Python."
         ) from error
-    for layout in _inside(layouts):
-        _refuse_losses(layout.methods.values())
-    _refuse_losses([loop])
+    methods = [(layout.cls, layout.methods.values()) for layout in _inside(layouts)]
+    for owner, functions in [*methods, (text, [loop])]:
+        _refuse_losses(functions)
+        if foreign(owner):
+            _refuse_unchecked(functions)
     return kernel, places(text)
 
 
@@ -124,6 +128,40 @@ def _refuse_losses(functions: Iterable) -> None:
                     f"{value} to it; set it in __init__ with its lasting type."
                 )
         _refuse_losses(f.helpers)
+
+
+_UNCHECKED = {
+    types.NumpyFlatType: "a.flat",
+    types.ArrayCTypes: "a.ctypes",
+    types.CPointer: "a pointer",
+    types.ExternalFunctionPointer: "a function of C",
+    types.Dispatcher: "a function that is compiled apart",
+}
+
+
+def _refuse_unchecked(functions: Iterable) -> None:
+    """Refuse a compiled function that reaches memory where numba checks no index."""
+    for f in functions:
+        own = [types.Dispatcher(helper) for helper in f.helpers]
+        for held in (held for o in f.overloads.values() for held in _variables(o)):
+            if held not in own and (what := _unchecked(held)):
+                raise ValueError(
+                    f"{f.__name__} uses {what}, where no index is checked; write a[i] and "
+                    "@compilable functions, or use compiled=False."
+                )
+        _refuse_unchecked(f.helpers)
+
+
+def _variables(overload) -> Iterable:
+    """The types of all variables of a compiled function."""
+    return overload.type_annotation.typemap.values()
+
+
+def _unchecked(held: types.Type) -> str | None:
+    """What a variable of this type is, if it leads to memory where no index is checked."""
+    called = getattr(held, "typing_key", None)
+    trusting = any(called is f for f in (np.take_along_axis, as_strided))
+    return called.__name__ if trusting else _UNCHECKED.get(type(held))
 
 
 def _assignments(f: Callable) -> Iterator:

@@ -26,7 +26,7 @@ def compilable(f: Callable) -> Callable:
 
 def foreign(thing: Callable) -> bool:
     """Whether a text or a class is not of this package."""
-    return thing.__module__.partition(".")[0] != __package__.partition(".")[0]
+    return str(thing.__module__).partition(".")[0] != __package__.partition(".")[0]
 
 
 _lock = threading.RLock()

@@ -39,9 +39,10 @@ def in_a_game(init: Callable) -> Callable:
 
     @wraps(init)
     def begin(self, *values, **parameters):
-        if len(values) < 2 and not {"K", "rng"} & parameters.keys():
+        own = {k: v for k, v in parameters.items() if k not in ("K", "rng")}
+        if len(values) + len(parameters) - len(own) < 2:
             kind = type(self).__name__
-            parts = ", ".join([kind, *(f"{k}={v!r}" for k, v in parameters.items())])
+            parts = ", ".join([kind, *(f"{k}={v!r}" for k, v in own.items())])
             such = f"which each game brings; write Sparring({parts})"
             raise TypeError(f"{kind} lacks K and rng, {such}.")
         init(self, *values, **parameters)
@@ -60,8 +61,14 @@ def refuse_array(scenario: Any) -> None:
 
 
 def refuse_machine(algorithm: Any, machines: Mapping[str, Any]) -> None:
-    """Refuse a machine, or the name of one of these, in the place of an algorithm over it."""
-    machine = machines.get(algorithm) if isinstance(algorithm, str) else algorithm
+    """Refuse a machine, or the name of one of these, in the place of an algorithm over it.
+
+    Small letters are as good as capitals.
+    """
+    machine = algorithm
+    if isinstance(algorithm, str):
+        named = {name.lower(): m for name, m in machines.items() if hasattr(m, "advance")}
+        machine = named.get(algorithm.lower())
     if hasattr(machine, "advance"):
         name = getattr(machine, "__name__", type(machine).__name__)
         such = f"it must be a name or an algorithm, such as Sparring({name})"

@@ -6,6 +6,8 @@ import numpy as np
 
 from . import checks
 
+OUTSIDE = "was given an arm outside"  # in what a game says to an arm that it does not have
+
 
 class Rounds:
     """T rounds of some game on the run's generator, and its counts at the checkpoints.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]  # the checkout, if the package runs from one
 #: The names in ``about`` that tell where a result was made, and how its file is kept.
-ORIGIN = ("versions", "python", "machine", "commit", "format", "key")
+ORIGIN = ("versions", "python", "machine", "commit", "format", "key", "checksum")
 
 
 def provenance(settings: dict) -> dict:

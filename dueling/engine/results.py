@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import checks
-from .audit import audit
+from .audit import audit, checksum
 
 FORMAT = "dueling result 2"
 
@@ -139,15 +139,21 @@ class Result:
         return ax
 
     def save(self, path) -> Path:
-        """Write one file, whole or not at all; the same result gives the same bytes."""
+        """Write one file, whole or not at all, whenever the machine stops.
+
+        The same result gives the same bytes.
+        """
         path = Path(path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        head = {"format": FORMAT, "arrays": sorted(self.arrays), **self.about}
+        sums = {"checksum": checksum(self.checkpoints, self.arrays)}
+        head = {"format": FORMAT, "arrays": sorted(self.arrays), **self.about, **sums}
         named = {"about": np.array(json.dumps(head, sort_keys=True)), **self.arrays}
         half = path.with_name(f".{path.name}.{os.getpid()}.part")
         try:
             with open(half, "wb") as file:
                 np.savez_compressed(file, checkpoints=self.checkpoints, **named)
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(half, path)
         finally:
             half.unlink(missing_ok=True)
@@ -163,6 +169,8 @@ class Result:
             rounds = arrays.pop("checkpoints")
             if about.pop("format") != FORMAT or about.pop("arrays") != sorted(arrays):
                 raise KeyError("format")
+            if about.pop("checksum", None) not in (None, checksum(rounds, arrays)):
+                raise ValueError("its arrays are not those of its checksum")
             audit(rounds, arrays, about)
             return Result(rounds, arrays, about)
         except FileNotFoundError:

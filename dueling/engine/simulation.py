@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from multiprocessing.pool import ThreadPool
 from types import FunctionType
 from typing import Any
@@ -20,8 +20,8 @@ from tqdm import tqdm
 
 from .. import machines, section7
 from . import checks, hints
-from .algorithm import Algorithm, out_of_bounds
-from .protocol import Rounds, Scenario
+from .algorithm import Algorithm
+from .protocol import OUTSIDE, Rounds, Scenario
 from .provenance import provenance
 from .results import Result
 
@@ -124,11 +124,17 @@ class Setting:
         game = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
         try:
             self.algorithm.play(game, self.compiled)
-        except IndexError as error:
-            if self.compiled:
-                replace(self, compiled=False).run(r)  # plain Python knows where
-            raise ValueError(out_of_bounds(error)) from None
+        except (IndexError, ValueError) as error:
+            if isinstance(error, IndexError) or OUTSIDE in str(error):
+                self.replay(r)
+            raise
         return self.measure(game, r)
+
+    def replay(self, r: int) -> None:
+        """Play run r again in plain Python, which knows where its fault is."""
+        rng = stream(self.scenario, self.algorithm, self.seed, r, self.common)
+        game = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
+        self.algorithm.replay(game, self.scenario.is_arm)
 
     def measure(self, game: Rounds, r: int) -> dict:
         """What is measured of the finished game of run r."""
