@@ -41,6 +41,8 @@ def needs_a_machine(S, game):
             lambda: simulate("YJ", "Thompson"),
             r"the machine Thompson; .*such as Sparring\(Thompson\)",
         ),
+        (lambda: simulate("YJ", "KLUCB"), r"the machine KLUCB; .*such as Sparring\(KLUCB\)"),
+        (lambda: simulate("YJ", "MOSS"), r"the machine MOSS; .*such as Sparring\(MOSS\)"),
         (lambda: simulate("YJ", UCB), r"algorithm is the machine UCB; .*such as Sparring\(UCB\)"),
         (lambda: simulate("YJ", UCB(2, None)), r"the machine UCB; .*such as Sparring\(UCB\)"),
         (lambda: Preferences(W), r"P has zeros on its diagonal; .*Preferences.wins\(W\) takes"),
