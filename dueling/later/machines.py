@@ -35,6 +35,23 @@ def kl_upper(p, budget):
     return q
 
 
+@compilable
+def largest(index, rng):
+    """The place of the largest number; ties at random."""
+    best, ties, at = -inf, 0, 0
+    for x in range(len(index)):
+        if index[x] > best:
+            best, ties, at = index[x], 1, x
+        elif index[x] == best:
+            ties += 1
+    skip = int(rng.random() * ties) if ties > 1 else 0
+    while skip > 0:
+        at += 1
+        if index[at] == best:
+            skip -= 1
+    return at
+
+
 class KLUCB:
     r"""KL-UCB for rewards 0 and 1 (Garivier and Cappé 2011): plays the arm x of largest index.
 
@@ -65,18 +82,11 @@ class KLUCB:
     def advance(self):
         """The arm of largest index."""
         budget = log(self.t) + self.c * log(1 + log(self.t))
-        best, ties = -inf, 0
+        best = -inf
         for x in range(self.K):
             self.index[x] = self.upper(x, budget, best)
-            if self.index[x] > best:
-                best, ties, self.x = self.index[x], 1, x
-            elif self.index[x] == best:
-                ties += 1
-        skip = int(self.rng.random() * ties) if ties > 1 else 0
-        while skip > 0:
-            self.x += 1
-            if self.index[self.x] == best:
-                skip -= 1
+            best = max(best, self.index[x])
+        self.x = largest(self.index, self.rng)
         return self.x
 
     def upper(self, x, budget, best):
@@ -109,25 +119,16 @@ class MOSS(UCB):
     @in_a_game
     def __init__(self, K, rng, horizon):
         super().__init__(K, rng)
-        self.horizon = checks.whole("horizon", horizon)
+        self.horizon, self.index = checks.whole("horizon", horizon), np.zeros(K)
 
     def advance(self):
         """The arm of largest index."""
-        best, ties = -inf, 0
         for x in range(self.K):
-            index = self.index(x)
-            if index > best:
-                best, ties, self.x = index, 1, x
-            elif index == best:
-                ties += 1
-        skip = int(self.rng.random() * ties) if ties > 1 else 0
-        while skip > 0:
-            self.x += 1
-            if self.index(self.x) == best:
-                skip -= 1
+            self.index[x] = self.upper(x)
+        self.x = largest(self.index, self.rng)
         return self.x
 
-    def index(self, x):
+    def upper(self, x):
         """The index of x, infinite if it was never pulled."""
         n = self.pulls[x]
         return self.mean[x] + sqrt(max(0.0, log(self.horizon / (self.K * n))) / n) if n else inf

@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 from scipy.spatial import HalfspaceIntersection, QhullError
 
 from ..engine import checks
+from .algebra import combine, dot, put
 
 TOLERANCE = 1e-9
 REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
@@ -24,8 +25,7 @@ REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
 class Arms:
     """A compact set of arms in R^d; a subclass gives ``argmax(c, x)`` and array fields.
 
-    ``vertices()``, where it exists, lists the extreme points; ``convex`` says whether the average
-    of arms is an arm.
+    ``convex`` says whether the average of arms is an arm.
     """
 
     convex = True
@@ -38,6 +38,10 @@ class Arms:
         x = np.zeros(self.d)
         self.argmax(vector("c", c, self.d), x)
         return x
+
+    def vertices(self) -> np.ndarray | None:
+        """The extreme points, one row for each; None where they are not listed."""
+        return None
 
     def spanner(self) -> np.ndarray:
         """A barycentric spanner of the lifted set, one row for each vector (computed once)."""
@@ -64,13 +68,10 @@ class Points(Arms):
         """The first row of largest <c, x>."""
         best, at = -inf, 0
         for k in range(len(self.points)):
-            value = 0.0
-            for j in range(self.d):
-                value += c[j] * self.points[k, j]
+            value = dot(c, self.points[k])
             if value > best:
                 best, at = value, k
-        for j in range(self.d):
-            x[j] = self.points[at, j]
+        put(self.points[at], x)
 
     def vertices(self) -> np.ndarray:
         """All arms."""
@@ -157,11 +158,9 @@ class Ellipsoid(Arms):
 
     def argmax(self, c, x):
         """The point centre + shape z with z along shape^T c."""
-        z, square = np.zeros(self.d), 0.0
-        for j in range(self.d):
-            for i in range(self.d):
-                z[j] += self.shape[i, j] * c[i]
-            square += z[j] * z[j]
+        z = np.zeros(self.d)
+        combine(c[: self.d], self.shape, z)
+        square = dot(z, z)
         norm = sqrt(square) if square > 0 else 1.0
         for i in range(self.d):
             x[i] = self.centre[i]
@@ -184,9 +183,7 @@ class Ball(Ellipsoid):
 
     def argmax(self, c, x):
         """The point centre + radius times the direction of c."""
-        square = 0.0
-        for j in range(self.d):
-            square += c[j] * c[j]
+        square = dot(c, c[: self.d])
         step = self.radius / sqrt(square) if square > 0 else 0.0
         for j in range(self.d):
             x[j] = self.centre[j] + step * c[j]
