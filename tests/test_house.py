@@ -4,10 +4,12 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = {"dueling", "numpy", "scipy", "numba", "joblib", "tqdm"}
@@ -20,6 +22,15 @@ def imports(path):
             yield from (alias.name.partition(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and not node.level:
             yield node.module.partition(".")[0]
+
+
+def test_the_lock_is_above_the_least_versions_of_the_package():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lock = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+    for least in map(Requirement, project["dependencies"]):
+        versions = re.findall(rf"^{least.name}==([\w.]+)", lock, re.M)
+        assert least.specifier and versions
+        assert all(version in least.specifier for version in versions)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "dueling").rglob("*.py")), ids=lambda p: p.stem)
