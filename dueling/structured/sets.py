@@ -26,6 +26,9 @@ class Arms:
     """A compact set of arms in R^d; a subclass gives ``argmax(c, x)`` and array fields.
 
     ``convex`` says whether the average of arms is an arm.
+
+    >>> Box([0, 0], [1, 1]).vertices().tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     """
 
     convex = True
@@ -54,7 +57,11 @@ _SPANNERS: WeakKeyDictionary[Arms, np.ndarray] = WeakKeyDictionary()  # apart: a
 
 
 class Points(Arms):
-    """Finitely many arms, the rows of ``points``; ties go to the first."""
+    """Finitely many arms, the rows of ``points``; ties go to the first.
+
+    >>> Points([[0, 1], [1, 0]]).best([2, 1])
+    array([1., 0.])
+    """
 
     convex = False
 
@@ -83,7 +90,11 @@ class Points(Arms):
 
 
 class Polytope(Points):
-    """The convex hull of ``points``; the oracle answers with one of the points."""
+    """The convex hull of ``points``; the oracle answers with one of the points.
+
+    >>> Polytope([[0, 0], [2, 0]]).contains([1, 0])
+    True
+    """
 
     convex = True
 
@@ -101,6 +112,9 @@ class Inequalities(Arms):
 
     The oracle is ``scipy.optimize.linprog`` and runs as plain Python only (``compiled=False``);
     ``polytope()`` enumerates the vertices once, and the result compiles.
+
+    >>> Inequalities([[1], [-1]], [1, 0]).best([1])
+    array([1.])
     """
 
     def __init__(self, A, b):
@@ -141,7 +155,11 @@ class Inequalities(Arms):
 
 
 class Ellipsoid(Arms):
-    """All centre + shape z, z in the unit ball."""
+    """All centre + shape z, z in the unit ball.
+
+    >>> Ellipsoid([0, 0], [[2, 0], [0, 1]]).best([1, 0])
+    array([2., 0.])
+    """
 
     def __init__(self, centre, shape):
         self.centre, self.shape = (
@@ -173,7 +191,11 @@ class Ellipsoid(Arms):
 
 
 class Ball(Ellipsoid):
-    """The ball of this radius around ``centre``, by default the unit ball of R^d around 0."""
+    """The ball of this radius around ``centre``, by default the unit ball of R^d around 0.
+
+    >>> Ball(2).best([3, 4])
+    array([0.6, 0.8])
+    """
 
     def __init__(self, d: int, radius: float = 1.0, centre=None):
         d = checks.whole("d", d)
@@ -190,7 +212,11 @@ class Ball(Ellipsoid):
 
 
 class Box(Arms):
-    """All x with low <= x <= high in every coordinate."""
+    """All x with low <= x <= high in every coordinate.
+
+    >>> Box([0, 0], [1, 2]).best([1, -1])
+    array([1., 0.])
+    """
 
     def __init__(self, low, high):
         self.low, self.high = checks.numbers("low", low, 1), checks.numbers("high", high, 1)
@@ -222,7 +248,11 @@ class Box(Arms):
 
 
 class Simplex(Arms):
-    """All x >= 0 with sum 1: the mixtures of d pure arms."""
+    """All x >= 0 with sum 1: the mixtures of d pure arms.
+
+    >>> Simplex(3).best([1, 5, 2])
+    array([0., 1., 0.])
+    """
 
     def __init__(self, d: int):
         self.d = checks.whole("d", d, 2)
@@ -251,6 +281,9 @@ def spanner(X: Arms) -> np.ndarray:
 
     Every lifted arm is :math:`\sum_i\lambda_ib_i` with :math:`|\lambda_i|\le1.001`; n is one more
     than the affine dimension of X. A vector is exchanged while an arm has a larger coordinate.
+
+    >>> spanner(Ball(2)).shape
+    (3, 3)
     """
     B = np.append(X.best(np.ones(X.d)), 1.0)[None, :]
     while (b := _outside(X, B)) is not None:
