@@ -10,17 +10,10 @@ from .engine.protocol import Scenario
 from .engine.results import Result
 from .engine.simulation import simulate
 from .game import Bandit, Game
+from .later import KLUCB, ExploreThenCommit, SuccessiveElimination, TwoSidedChampion
 from .links import bernoulli, beta, deterministic, linear, logit, natural
-from .machines import (
-    KLUCB,
-    UCB,
-    Exp3,
-    ExploreThenCommit,
-    SuccessiveElimination,
-    Thompson,
-    TsallisINF,
-)
-from .reductions import Champion, Doubler, MultiSBM, Sparring, TwoSidedChampion
+from .machines import UCB, Exp3, Thompson, TsallisINF
+from .reductions import Champion, Doubler, MultiSBM, Sparring
 from .scenarios import Cardinal, Preferences, Utilities
 from .section7 import ALGORITHMS, scenario, yj
 

@@ -19,7 +19,7 @@ class Preferences(Scenario):
     """A dueling game given by P[x, y] = Pr[b = 1 | x, y], the chance that the right arm y wins.
 
     The best arm is the Condorcet winner, and regret is the one of Section 7 (YJ):
-    (eps[x*, x] + eps[x*, y]) / 2 with eps[x*, x] = P[x, x*] - 1/2. A table with a position bias,
+    (eps[x*, x] + eps[x*, y]) / 2, eps[x*, x] = (P[x, x*] - P[x*, x]) / 2. A table of position bias,
     P + P^T != 1, must be asked for with ``biased=True``. A table without a Condorcet winner has no
     such regret. ``copeland`` and ``borda`` are the best score less the mean score of x and y, and
     every table has them; ``none`` counts the plays alone. Without a name, the table's digest is the

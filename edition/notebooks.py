@@ -6,13 +6,16 @@ import json
 import platform
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from . import kernel, place
 from .place import Refusal, read, results
@@ -186,14 +189,23 @@ def fingerprint(root: Path, name: str, parameters: Parameters) -> str:
 
 @cache
 def installed(lock: str) -> dict[str, str]:
-    """The installed version of each package that a lock names."""
-    versions = {}
-    for name in re.findall(r"^([\w.-]+)==", lock, re.M):
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue  # one of another platform
-    return versions
+    """The installed version of each package that a lock names and a notebook can meet."""
+    locked = {canonicalize_name(name) for name in re.findall(r"^([\w.-]+)==", lock, re.M)}
+    return {name: version(name) for name in sorted(locked & needed("dueling", "book"))}
+
+
+def needed(package: str, extra: str) -> set[str]:
+    """The installed packages that this one needs with its extra, directly or through others."""
+    todo, seen = [(package, extra)], set()
+    while todo:
+        name, extra = at = todo.pop()
+        with suppress(PackageNotFoundError):  # one of another platform
+            needs = [] if at in seen else map(Requirement, requires(name) or ())
+            seen.add(at)
+            for need in needs:
+                if need.marker is None or need.marker.evaluate({"extra": extra}):
+                    todo += [(canonicalize_name(need.name), e) for e in ("", *need.extras)]
+    return {name for name, _ in seen}
 
 
 def outcome(root: Path, profile: str, name: str) -> dict[str, Any]:

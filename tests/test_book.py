@@ -181,6 +181,13 @@ def test_another_installed_version_runs_again(root, executions, monkeypatch):
     assert executions == ["book/a", "book/a"]
 
 
+def test_a_new_linter_runs_no_notebook_again():
+    known = notebooks.installed((place.root() / "requirements.txt").read_text())
+    assert {"numpy", "numba", "llvmlite", "papermill", "distributed", "matplotlib"} <= known.keys()
+    assert not {"ruff", "pytest", "hypothesis", "playwright", "jupyterlab", "uv"} & known.keys()
+    assert "pytest" in notebooks.needed("dueling", "test")
+
+
 def test_what_the_lock_names_and_is_installed():
     lock = "numpy==1.0 \\\n    --hash=sha256:ab\nnot-here==1 ; sys_platform == 'win32'\n# via x\n"
     assert notebooks.installed(lock) == {"numpy": version("numpy")}

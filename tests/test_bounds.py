@@ -40,6 +40,29 @@ def ucb_laws(means, T, alpha):
 # Lemma A and Lemma B
 
 
+def excess_A1(nu, g, T, alpha):
+    """Lemma A1: a bound on the mean of (N(T) - nu)_+, for whole nu."""
+    return np.where(nu >= 2 * (alpha + 2) * np.log(T) / g**2, 2 / alpha * nu**-alpha, np.inf)
+
+
+def excess_A2(nu, eps, g, T, alpha):
+    """Lemma A2: another, from the least nu that the sharp bounds take."""
+    enough = nu >= bounds._nu(g, T, alpha, eps)
+    return np.where(enough, bounds._excess(nu, eps, g, alpha), np.inf)
+
+
+def tail_B1(s, g, T, alpha):
+    """Lemma B1: a bound on Pr[N(T) >= s]."""
+    n = np.ceil(s) - 1.0
+    enough = n >= 2 * (alpha + 2) * np.log(T) / g**2
+    return np.where(enough, 2 / alpha * np.maximum(n, 1) ** -alpha, 1.0)
+
+
+def tail_printed(s, g, T, alpha):
+    """Lemma 2.2 as printed; true exactly for alpha >= (2 + sqrt 2)/4, about 0.854."""
+    return np.where(s >= 4 * alpha * np.log(T) / g**2, 2 / alpha * (s / 2) ** -alpha, 1.0)
+
+
 @pytest.mark.parametrize("alpha", ALPHAS)
 @pytest.mark.parametrize("means", PAIRS)
 def test_pulls_hold_for_all_T(means, alpha):
@@ -57,16 +80,16 @@ def test_excess_and_tail_hold(means, alpha):
     g = means[0] - means[1]
     for T in (2, 7, 30, 60):
         pmf = exact.pulls(ucb_laws(means, 60, alpha)[T - 1], 1)
-        n, nu = np.arange(T + 1), np.arange(1, T + 1)
+        n, nu = np.arange(T + 1), np.arange(1.0, T + 1)
         excess = np.maximum(n - nu[:, None], 0) @ pmf
         tail = (n >= nu[:, None]) @ pmf
-        assert (excess <= bounds.excess_A1(nu, g, T, alpha)).all()
+        assert (excess <= excess_A1(nu, g, T, alpha)).all()
         for eps in (0.1, 0.4, 0.8):
-            assert (excess <= bounds.excess_A2(nu, eps, g, T, alpha)).all()
-        for bound in (bounds.tail_B1, bounds.tail_B2):
+            assert (excess <= excess_A2(nu, eps, g, T, alpha)).all()
+        for bound in (tail_B1, bounds.tail_B2):
             assert (tail <= bound(nu, g, T, alpha) + 1e-12).all()
         if alpha >= 1:
-            assert (tail <= bounds.tail_printed(nu, g, T, alpha) + 1e-12).all()
+            assert (tail <= tail_printed(nu, g, T, alpha) + 1e-12).all()
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -114,24 +137,24 @@ def test_printed_tail_fails_for_small_alpha():
 
     s = math.ceil(4 * alpha * math.log(T) / g**2)
     assert s == 221049 and f(s - 1, T - s) > g  # so arm 2 is pulled s times for sure
-    assert bounds.tail_printed(s, g, T, alpha) == pytest.approx(0.980, abs=5e-4)
-    assert min(bounds.tail_B1(s, g, T, alpha), bounds.tail_B2(s, g, T, alpha)) >= 1
+    assert tail_printed(s, g, T, alpha) == pytest.approx(0.980, abs=5e-4)
+    assert min(tail_B1(s, g, T, alpha), bounds.tail_B2(s, g, T, alpha)) >= 1
     # Lemma B1 with less than a quarter of its threshold would fail on the same instance
     s = 303607
     assert f(s - 1, T - s) > g and s - 1 >= 0.49 * (alpha + 2) * math.log(T) / g**2
-    assert 2 / alpha * (s - 1) ** -alpha < 1 == bounds.tail_B1(s, g, T, alpha)
+    assert 2 / alpha * (s - 1) ** -alpha < 1 == tail_B1(s, g, T, alpha)
 
 
 def test_tails_have_the_stated_range():
     g, T, alpha = 0.5, 1000, 1
     first = 1 + 2 * 3 * math.log(T) / g**2
-    assert bounds.tail_B1(math.floor(first), g, T, alpha) == 1
-    assert bounds.tail_B1(first, g, T, alpha) == 2 / (math.ceil(first) - 1)
+    assert tail_B1(math.floor(first), g, T, alpha) == 1
+    assert tail_B1(first, g, T, alpha) == 2 / (math.ceil(first) - 1)
     s = np.arange(2, T)
     assert (np.diff(bounds.tail_B2(s, g, T, alpha)) <= 0).all()
     assert bounds.tail_B2(1, g, T, alpha) == 1
-    assert bounds.excess_A1(165, g, T, alpha) == math.inf
-    assert bounds.excess_A1(166, g, T, alpha) == 2 / 166
+    assert excess_A1(165.0, g, T, alpha) == math.inf
+    assert excess_A1(166.0, g, T, alpha) == 2 / 166
 
 
 def test_lemma_A2_by_hand():
@@ -139,9 +162,9 @@ def test_lemma_A2_by_hand():
     nu = math.ceil(2.3 * math.log(20) / (2 * 0.7**2 * 0.25))
     rate = 2 * 0.3**2 * 0.25
     e = nu**-0.3 / 0.3 + math.exp(-nu * rate) / (1 - math.exp(-rate))
-    assert nu == 29 and bounds.excess_A2(29, eps, g, T, alpha) == pytest.approx(e)
-    assert bounds.excess_A2(28, eps, g, T, alpha) == math.inf
-    assert bounds.excess_A2(30, eps, g, T, alpha) < e
+    assert nu == 29 and excess_A2(29.0, eps, g, T, alpha) == pytest.approx(e)
+    assert excess_A2(28.0, eps, g, T, alpha) == math.inf
+    assert excess_A2(30.0, eps, g, T, alpha) < e
     assert bounds.pulls_sharp(g, T, alpha, eps=[eps]) == T  # a bound above the trivial one
     many = math.ceil(2.3 * math.log(500) / (2 * 0.7**2 * 0.25))
     want = many + many**-0.3 / 0.3 + math.exp(-many * rate) / (1 - math.exp(-rate))
@@ -480,3 +503,21 @@ def test_natural_link_on_one_good_arm_is_linear():
     w = 0.8 - np.array(GOOD1)
     sharp = bounds.multisbm_gaps_sharp(preferences.gap_matrix(natural(GOOD1)), w, 10**6, 3)
     assert sharp == pytest.approx(bounds.multisbm_sharp(GOOD1, 10**6, 3))
+
+
+def test_the_machine_of_each_arm_that_costs_nothing_may_run_for_all_rounds():
+    D, w, T, alpha, gamma = np.array([0, 0, 0.3]), np.array([0, 0, 0.6]), 1e4, 1.0, 1.5
+    nu = math.ceil(2 * 3 * gamma**2 * math.log(T) / 0.09)
+    lead = math.log(T) + gamma**2 * (math.log(T) + math.log(1 + 3 * nu))
+    want = 0.3 + 6 * 0.6 / 0.09 * lead + 3 * 3 * 0.6 + 0.6 * 6 / nu
+    assert bounds.multisbm_gamma(D, w, gamma, T, alpha) == pytest.approx(want, rel=1e-12)
+    G = np.tile(D / gamma, (3, 1))  # the least gaps that gamma allows
+    G[0] = D
+    assert bounds.multisbm_gaps(G, w, T, alpha) <= want * (1 + 1e-12)
+
+
+def test_the_order_of_a_card_is_that_of_copeland_scores():
+    """Under a position bias too, which lets each of two arms win on the right."""
+    P = [[0.5, 0.7], [0.6, 0.5]]
+    assert preferences.copeland(P).tolist() == [0, 1]
+    assert preferences.card(P)["order"] == [1, 0] and preferences.card(P)["Condorcet winner"] == 1

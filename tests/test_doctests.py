@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dueling
+from dueling import later, live, structured
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -39,6 +40,9 @@ def test_each_public_name_has_an_example():
     shown = {test.name.rpartition(".")[2] for module in MODULES for test in examples(module)}
     data = {"ALGORITHMS"}  # a dict, shown by algorithm
     assert set(dueling.__all__) - shown == data
+    arms = {name for name in structured.__all__ if hasattr(getattr(structured, name), "argmax")}
+    assert (arms | {"Arms", "spanner"} | set(later.__all__)) - shown == set()
+    assert set(live.__all__) - shown == {"Known"}  # a type
 
 
 @pytest.mark.parametrize("page", ["README.md", "book/api.md"])

@@ -48,6 +48,8 @@ def needs_a_machine(S, game):
         (lambda: Sparring(UCB, right="UCB"), "^machine is 'UCB'; it must be a class such as UCB"),
         (lambda: compare("YJ", []), r"^algorithms is \[\]; it must be not empty"),
         (lambda: compare((), "IF"), r"^games is \(\); it must be not empty"),
+        (lambda: simulate("YJ", "KLUCB"), r"the machine KLUCB; .*such as Sparring\(KLUCB\)"),
+        (lambda: simulate("YJ", "MOSS"), r"the machine MOSS; .*such as Sparring\(MOSS\)"),
         (lambda: simulate("YJ", UCB), r"algorithm is the machine UCB; .*such as Sparring\(UCB\)"),
         (lambda: simulate("YJ", UCB(2, None)), r"the machine UCB; .*such as Sparring\(UCB\)"),
         (lambda: Preferences(W), r"P has zeros on its diagonal; .*Preferences.wins\(W\) takes"),

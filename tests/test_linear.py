@@ -690,3 +690,8 @@ def test_asking_a_set_changes_nothing_in_it(X):
     after = numbers()
     assert before.keys() == after.keys()
     assert all((before[name] == after[name]).all() for name in before)
+
+
+def test_every_set_says_whether_its_vertices_are_listed():
+    assert Ball(2).vertices() is None and Inequalities([[1], [-1]], [1, 0]).vertices() is None
+    assert len(Box([0, 0], [1, 1]).vertices()) == 4

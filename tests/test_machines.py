@@ -21,7 +21,7 @@ from dueling import (
     TsallisINF,
 )
 from dueling.engine.algorithm import Single
-from dueling.machines import kl, kl_upper
+from dueling.later.machines import kl, kl_upper
 from dueling.reductions import multisbm
 
 SURE = 1e-5  # the level of each chi-square test; seeds are fixed

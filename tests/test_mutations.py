@@ -251,11 +251,11 @@ MUTANTS = {
         *("reductions.py:champion", "S[x].feedback(b)", "S[x].feedback(1 - b)", champion_law),
     ),
     "the left side is fed the right side's victory": (
-        *("reductions.py:two_sided_champion", "S_L[y].feedback(1 - b)", "S_L[y].feedback(b)"),
+        *("later/sides.py:two_sided_champion", "S_L[y].feedback(1 - b)", "S_L[y].feedback(b)"),
         two_sided_law,
     ),
     "both turns share their counts": (
-        *("reductions.py:two_sided_champion", "        plays[:] = 0\n", "", two_sided_law),
+        *("later/sides.py:two_sided_champion", "        plays[:] = 0\n", "", two_sided_law),
     ),
     # Sparring
     "b is fed on both sides": (

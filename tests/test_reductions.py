@@ -24,14 +24,8 @@ from dueling import (
     simulate,
 )
 from dueling.engine.algorithm import Constants
-from dueling.reductions import (
-    Multiset,
-    champion,
-    doubler,
-    multisbm,
-    sparring,
-    two_sided_champion,
-)
+from dueling.later.sides import two_sided_champion
+from dueling.reductions import Multiset, champion, doubler, multisbm, sparring
 from dueling.theory import exact
 
 REDUCTIONS = {"sparring": Sparring, "multisbm": MultiSBM, "doubler": Doubler, "champion": Champion}

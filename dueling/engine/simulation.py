@@ -18,7 +18,7 @@ from joblib.parallel import ThreadingBackend, get_active_backend
 from numpy.typing import ArrayLike
 from tqdm import tqdm
 
-from .. import machines, section7
+from .. import later, machines, section7
 from . import checks, hints
 from .algorithm import Algorithm
 from .protocol import OUTSIDE, Rounds, Scenario
@@ -245,7 +245,7 @@ def _scenario(value: Any) -> Scenario:
 
 
 def _algorithm(value: Any) -> Algorithm:
-    hints.refuse_machine(value, vars(machines))
+    hints.refuse_machine(value, vars(machines) | vars(later))
     if isinstance(value, str):
         return section7.algorithm(value)
     if isinstance(value, FunctionType):

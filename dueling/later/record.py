@@ -5,7 +5,7 @@ from math import log, sqrt
 import numpy as np
 
 from ..engine.compiled import compilable
-from ..machines import kl
+from .machines import kl
 
 
 @compilable

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betainc, betaln, xlogy
 
 from ..engine import checks
-from ..machines import kl_upper
+from ..later.machines import kl_upper
 
 
 def log_evidence(wins: ArrayLike, duels: ArrayLike) -> np.ndarray:

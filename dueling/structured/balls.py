@@ -216,7 +216,7 @@ class ConfidenceBall2(ConfidenceBall):
         """A machine over the arms of X."""
         if isinstance(X, Ellipsoid):
             return object.__new__(OnEllipsoid)
-        if hasattr(X, "vertices"):
+        if X.vertices() is not None:
             return object.__new__(OnVertices)
         raise ValueError(
             f"ConfidenceBall2 has no exact maximum over {X!r}, which has neither listed vertices "

@@ -122,8 +122,9 @@ class LinearDoubler(Doubler):
         """One machine and the list L."""
         X = game.X
         if self.memory == "counts":
-            merge = hasattr(X, "vertices")
-            capacity = min(len(X.vertices()), game.T) if merge else game.T
+            vertices = X.vertices()
+            merge = vertices is not None
+            capacity = min(len(vertices), game.T) if merge else game.T
             return self.new_machine(game), History(X, game.rng, capacity, merge)
         if not X.convex:
             raise ValueError(

@@ -123,9 +123,10 @@ class LinearUtilities(Scenario):
 
         A single vertex has no second, and the gap is infinite.
         """
-        if not hasattr(self.X, "vertices"):
+        vertices = self.X.vertices()
+        if vertices is None:
             return 0.0
-        values = np.sort(self.X.vertices() @ self.mu)
+        values = np.sort(vertices @ self.mu)
         return float(values[-1] - values[-2]) if len(values) > 1 else inf
 
     def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True):

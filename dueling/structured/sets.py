@@ -16,6 +16,7 @@ from scipy.optimize import linprog
 from scipy.spatial import HalfspaceIntersection, QhullError
 
 from ..engine import checks
+from .algebra import combine, dot, put
 
 TOLERANCE = 1e-9
 REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
@@ -24,8 +25,10 @@ REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
 class Arms:
     """A compact set of arms in R^d; a subclass gives ``argmax(c, x)`` and array fields.
 
-    ``vertices()``, where it exists, lists the extreme points; ``convex`` says whether the average
-    of arms is an arm.
+    ``convex`` says whether the average of arms is an arm.
+
+    >>> Box([0, 0], [1, 1]).vertices().tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     """
 
     convex = True
@@ -39,6 +42,10 @@ class Arms:
         self.argmax(vector("c", c, self.d), x)
         return x
 
+    def vertices(self) -> np.ndarray | None:
+        """The extreme points, one row for each; None where they are not listed."""
+        return None
+
     def spanner(self) -> np.ndarray:
         """A barycentric spanner of the lifted set, one row for each vector (computed once)."""
         if self not in _SPANNERS:
@@ -50,7 +57,11 @@ _SPANNERS: WeakKeyDictionary[Arms, np.ndarray] = WeakKeyDictionary()  # apart: a
 
 
 class Points(Arms):
-    """Finitely many arms, the rows of ``points``; ties go to the first."""
+    """Finitely many arms, the rows of ``points``; ties go to the first.
+
+    >>> Points([[0, 1], [1, 0]]).best([2, 1])
+    array([1., 0.])
+    """
 
     convex = False
 
@@ -64,13 +75,10 @@ class Points(Arms):
         """The first row of largest <c, x>."""
         best, at = -inf, 0
         for k in range(len(self.points)):
-            value = 0.0
-            for j in range(self.d):
-                value += c[j] * self.points[k, j]
+            value = dot(c, self.points[k])
             if value > best:
                 best, at = value, k
-        for j in range(self.d):
-            x[j] = self.points[at, j]
+        put(self.points[at], x)
 
     def vertices(self) -> np.ndarray:
         """All arms."""
@@ -82,7 +90,11 @@ class Points(Arms):
 
 
 class Polytope(Points):
-    """The convex hull of ``points``; the oracle answers with one of the points."""
+    """The convex hull of ``points``; the oracle answers with one of the points.
+
+    >>> Polytope([[0, 0], [2, 0]]).contains([1, 0])
+    True
+    """
 
     convex = True
 
@@ -100,6 +112,9 @@ class Inequalities(Arms):
 
     The oracle is ``scipy.optimize.linprog`` and runs as plain Python only (``compiled=False``);
     ``polytope()`` enumerates the vertices once, and the result compiles.
+
+    >>> Inequalities([[1], [-1]], [1, 0]).best([1])
+    array([1.])
     """
 
     def __init__(self, A, b):
@@ -140,7 +155,11 @@ class Inequalities(Arms):
 
 
 class Ellipsoid(Arms):
-    """All centre + shape z, z in the unit ball."""
+    """All centre + shape z, z in the unit ball.
+
+    >>> Ellipsoid([0, 0], [[2, 0], [0, 1]]).best([1, 0])
+    array([2., 0.])
+    """
 
     def __init__(self, centre, shape):
         self.centre, self.shape = (
@@ -157,11 +176,9 @@ class Ellipsoid(Arms):
 
     def argmax(self, c, x):
         """The point centre + shape z with z along shape^T c."""
-        z, square = np.zeros(self.d), 0.0
-        for j in range(self.d):
-            for i in range(self.d):
-                z[j] += self.shape[i, j] * c[i]
-            square += z[j] * z[j]
+        z = np.zeros(self.d)
+        combine(c[: self.d], self.shape, z)
+        square = dot(z, z)
         norm = sqrt(square) if square > 0 else 1.0
         for i in range(self.d):
             x[i] = self.centre[i]
@@ -174,7 +191,11 @@ class Ellipsoid(Arms):
 
 
 class Ball(Ellipsoid):
-    """The ball of this radius around ``centre``, by default the unit ball of R^d around 0."""
+    """The ball of this radius around ``centre``, by default the unit ball of R^d around 0.
+
+    >>> Ball(2).best([3, 4])
+    array([0.6, 0.8])
+    """
 
     def __init__(self, d: int, radius: float = 1.0, centre=None):
         d = checks.whole("d", d)
@@ -184,16 +205,18 @@ class Ball(Ellipsoid):
 
     def argmax(self, c, x):
         """The point centre + radius times the direction of c."""
-        square = 0.0
-        for j in range(self.d):
-            square += c[j] * c[j]
+        square = dot(c, c[: self.d])
         step = self.radius / sqrt(square) if square > 0 else 0.0
         for j in range(self.d):
             x[j] = self.centre[j] + step * c[j]
 
 
 class Box(Arms):
-    """All x with low <= x <= high in every coordinate."""
+    """All x with low <= x <= high in every coordinate.
+
+    >>> Box([0, 0], [1, 2]).best([1, -1])
+    array([1., 0.])
+    """
 
     def __init__(self, low, high):
         self.low, self.high = checks.numbers("low", low, 1), checks.numbers("high", high, 1)
@@ -225,7 +248,11 @@ class Box(Arms):
 
 
 class Simplex(Arms):
-    """All x >= 0 with sum 1: the mixtures of d pure arms."""
+    """All x >= 0 with sum 1: the mixtures of d pure arms.
+
+    >>> Simplex(3).best([1, 5, 2])
+    array([0., 1., 0.])
+    """
 
     def __init__(self, d: int):
         self.d = checks.whole("d", d, 2)
@@ -254,6 +281,9 @@ def spanner(X: Arms) -> np.ndarray:
 
     Every lifted arm is :math:`\sum_i\lambda_ib_i` with :math:`|\lambda_i|\le1.001`; n is one more
     than the affine dimension of X. A vector is exchanged while an arm has a larger coordinate.
+
+    >>> spanner(Ball(2)).shape
+    (3, 3)
     """
     B = np.append(X.best(np.ones(X.d)), 1.0)[None, :]
     while (b := _outside(X, B)) is not None:

@@ -33,25 +33,6 @@ LEAST = 1e-9
 # UCB: Lemma A, pull counts of an arm with gap g
 
 
-def excess_A1(nu: ArrayLike, g: float, T: float, alpha: float) -> Any:
-    r"""Lemma A1: a bound on :math:`\mathbb E(N_i(T)-\nu)_+`, for whole nu.
-
-    .. math:: \frac2\alpha\nu^{-\alpha}, \qquad \nu\ge\max(1,\,2\beta\ln T/g^2); \text{ else inf}.
-    """
-    return np.where(nu >= 2 * (alpha + 2) * np.log(T) / g**2, 2 / alpha * nu**-alpha, np.inf)[()]
-
-
-def excess_A2(nu: ArrayLike, eps: ArrayLike, g: float, T: float, alpha: float) -> Any:
-    r"""Lemma A2: a bound on :math:`\mathbb E(N_i(T)-\nu)_+`, for whole nu and 0 < eps < 1.
-
-    .. math:: \frac1\alpha\nu^{-\alpha}+\frac{e^{-2\nu\varepsilon^2g^2}}{1-e^{-2\varepsilon^2g^2}},
-        \qquad \nu\ge\max\Big(1,\frac{\beta\ln T}{2(1-\varepsilon)^2g^2}\Big); \text{ else inf}.
-    """
-    eps = np.asarray(eps)
-    enough = nu >= (alpha + 2) * np.log(T) / (2 * ((1 - eps) * g) ** 2)
-    return np.where(enough, _excess(nu, eps, g, alpha), np.inf)[()]
-
-
 def pulls_A3(g: ArrayLike, n: ArrayLike, alpha: float) -> Any:
     r"""Lemma A3: a bound on :math:`\mathbb E N_i(n)`, :math:`2\beta\ln n/g^2+1+2/\alpha`."""
     return _pulls_A3(g, n, alpha)
@@ -89,16 +70,6 @@ def _excess(nu, eps, g, alpha: float) -> np.ndarray:
 # UCB: Lemma B, the tail of a pull count
 
 
-def tail_B1(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
-    r"""Lemma B1: a bound on :math:`\Pr[N_i(T)\ge s]`.
-
-    .. math:: \frac2\alpha(s-1)^{-\alpha}, \qquad s\ge1+2\beta\ln T/g^2; \text{ else } 1.
-    """
-    n = np.ceil(s) - 1
-    enough = n >= 2 * (alpha + 2) * np.log(T) / g**2
-    return np.where(enough, 2 / alpha * np.maximum(n, 1) ** -alpha, 1.0)[()]
-
-
 def tail_B2(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
     r"""Lemma B2: a bound on :math:`\Pr[N_i(T)\ge s]`, with no threshold.
 
@@ -109,15 +80,6 @@ def tail_B2(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
     m = np.maximum(n, 1)
     lead = np.maximum(np.sqrt(2 * m) * g - np.sqrt((alpha + 2) * np.log(T)), 0)
     return np.where(n >= 1, m**-alpha / alpha + np.exp(-(lead**2)), 1.0)[()]
-
-
-def tail_printed(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
-    r"""Lemma 2.2 as printed: :math:`\frac2\alpha(s/2)^{-\alpha}` for :math:`s\ge4\alpha\ln T/g^2`.
-
-    True exactly for alpha >= (2 + sqrt 2)/4, about 0.854; below, it fails for suitable T and g.
-    """
-    s = np.maximum(s, 1)
-    return np.where(s >= 4 * alpha * np.log(T) / g**2, 2 / alpha * (s / 2) ** -alpha, 1.0)[()]
 
 
 # UCB: regret of one cardinal bandit with means mu
@@ -258,13 +220,14 @@ def multisbm_gamma(
 ) -> float:
     r"""Theorem D.1: regret of MultiSBM under the extended triangle inequality with gamma.
 
-    .. math:: &\tfrac12w_{x_1}+2\beta\ln T\sum_y\frac{w_y}{D_y^2}
-        +2\beta\gamma^2\sum_x\ln m_x\sum_y\frac{w_y}{D_y^2}\\
+    .. math:: &\tfrac12w_{x_1}+2\beta\sum_y\frac{w_y}{D_y^2}\Big[\ln T
+        +\gamma^2\Big((M-1)\ln T+\sum_x\ln m_x\Big)\Big]\\
         &\quad+K\Big(1+\frac2\alpha\Big)\sum_yw_y
         +w_{\max}\frac{2K}\alpha\sum_x\nu_x^{-\alpha},\\
         &\nu_x=\Big\lceil\frac{2\beta\gamma^2\ln T}{D_x^2}\Big\rceil,\quad m_x=1+K\nu_x.
 
-    `D[y]` is Pr[x* beats y] - 1/2 and a round costs :math:`\frac12(w_{x_t}+w_{y_t})`.
+    `D[y]` is Pr[x* beats y] - 1/2 and a round costs :math:`\frac12(w_{x_t}+w_{y_t})`. Sums are over
+    the arms that cost; `M` arms cost nothing, and the machine of each may run for all T rounds.
     """
     cost = _costly("D", D, w, 1)
     is_star = np.arange(len(D))[:, None] == D.argmin()
@@ -298,9 +261,9 @@ def multisbm_gaps_sharp(
     .. math:: \tfrac12w_{x_1}+\sum_{x:w_x=0}\sum_yw_yA(G_{xy},T)+\sum_{x:w_x>0}\Big[
         \min\big(w_{\max}m_x,\sum_yw_yA(G_{xy},m_x)\big)+w_{\max}\sum_ze(G_{zx},\nu_{zx})\Big]
 
-    with :math:`A` of :func:`pulls_sharp`, :math:`e` and :math:`\nu_{zx}` of :func:`excess_A2` at
-    horizon T, :math:`m_x=\min(T,1+\sum_z\nu_{zx})`, one eps for each x; and the first double sum
-    is capped like the second, with :math:`m_x=T`.
+    with :math:`A`, and :math:`\nu_{zx}` for :math:`g=G_{zx}` and n = T, of :func:`pulls_sharp`,
+    where :math:`e` is what follows :math:`\nu`; :math:`m_x=\min(T,1+\sum_z\nu_{zx})`, one eps for
+    each x; and the first double sum is capped like the second, with :math:`m_x=T`.
     """
     cost = _costly("G", G, w, 2)
     eps, total = np.atleast_1d(eps), _first(w, x1) / 2
@@ -406,13 +369,6 @@ def _means(name: str, value: Any) -> np.ndarray:
     return mu
 
 
-def _counts(name: str, value: Any) -> np.ndarray:
-    nu = np.asarray(checks.within("a whole number", 1, 1e300, name, value))
-    if (nu % 1).any():
-        checks.refuse(name, value, "whole")
-    return nu
-
-
 checks.guard(
     globals(),
     a=("a power", 0, 10),
@@ -428,7 +384,6 @@ checks.guard(
     line=partial(checks.one_of, allowed=("a", "b", "c")),
     mu=_means,
     n=("a number of rounds", 1, 1e300),
-    nu=_counts,
     s=("a number of pulls", 0, 1e300),
     T=("a number of rounds", 2, 1e300),
     w=("a cost", 0, 1e9),

@@ -1,7 +1,8 @@
 r"""What a preference table satisfies: the hypotheses of the theorems beyond the linear link.
 
-P[x, y] = Pr[the right arm y is chosen against the left arm x], and
-:math:`\Delta(x,y)` = Pr[x beats y] - 1/2.
+P[x, y] = Pr[the right arm y is chosen against the left arm x], and :math:`\Delta(x,y)` =
+Pr[x beats y] - 1/2, with x on the right: :math:`P_{yx}-\frac12`. Who beats whom is asked of
+:func:`fair`, and is the same wherever :math:`P+P^\top=1`.
 """
 
 from __future__ import annotations
@@ -50,9 +51,7 @@ def copeland(P: ArrayLike) -> np.ndarray:
     >>> copeland([[0.5, 0.2], [0.8, 0.5]]).tolist()
     [1.0, 0.0]
     """
-    D = fair(P).T - 0.5
-    beats = np.where(D > NOISE, 1.0, np.where(D < -NOISE, 0.0, 0.5))
-    return (beats.sum(axis=1) - 0.5) / (len(P) - 1)
+    return (_beaten(P) - 0.5) / (len(P) - 1)
 
 
 def borda(P: ArrayLike) -> np.ndarray:
@@ -65,10 +64,11 @@ def borda(P: ArrayLike) -> np.ndarray:
 
 
 def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
-    r"""G[x, y], the gap of arm y inside machine :math:`S_x`: Pr[x* beats x] - Pr[y beats x].
+    r"""G[x, y], the gap of arm y inside machine :math:`S_x`: that of Pr[y beats x, which is left].
 
-    .. math:: G_{xy}=D_x+\Delta(x,y)=P_{x,x^*}-P_{xy}
+    .. math:: G_{xy}=P_{x,x^*}-P_{xy}
 
+    Where sides do not matter, :math:`P+P^\top=1`, this is :math:`D_x+\Delta(x,y)`.
     `star` is x*, the Condorcet winner unless given. Negative entries are machines that prefer y.
 
     >>> gap_matrix([[0.5, 0.2], [0.8, 0.5]]).tolist()
@@ -81,7 +81,9 @@ def gap_matrix(P: ArrayLike, star: int | None = None) -> np.ndarray:
 def gamma_extended(P: ArrayLike, star: int | None = None) -> float:
     r"""The least gamma of the extended triangle inequality, inf where none will do.
 
-    .. math:: D_y\le\gamma\,[D_x+\Delta(x,y)]=\gamma\,G_{xy}\quad\text{for all }x,\ y\ne x^*
+    .. math:: G_{x^*y}\le\gamma\,G_{xy}\quad\text{for all }x,\ y\ne x^*
+
+    Where sides do not matter, this reads :math:`D_y\le\gamma\,[D_x+\Delta(x,y)]`.
     """
     star = _star(P, star)
     G = np.delete(gap_matrix(P, star), star, axis=1)
@@ -158,9 +160,13 @@ def card(P: ArrayLike) -> dict[str, Any]:
 
 def _order(P) -> list[int]:
     """The arms by the number of arms they beat, a draw counting half; ties by index."""
-    D = P.T - 0.5
-    score = np.where(D > NOISE, 1.0, np.where(D < -NOISE, 0.0, 0.5)).sum(axis=1)
-    return [int(x) for x in np.argsort(-score, kind="stable")]
+    return [int(x) for x in np.argsort(-_beaten(P), kind="stable")]
+
+
+def _beaten(P) -> np.ndarray:
+    """How many arms each arm beats, a draw half; so it has half an arm of itself."""
+    D = fair(P).T - 0.5
+    return np.where(D > NOISE, 1.0, np.where(D < -NOISE, 0.0, 0.5)).sum(axis=1)
 
 
 def _triples(P, order) -> list[tuple[int, int, int]]:

@@ -23,7 +23,8 @@ from dueling.engine.algorithm import Algorithm
 from dueling.engine.blocks import attach, layout_of
 from dueling.engine.frozen import compiled
 from dueling.game import Game
-from dueling.machines import KLUCB, UCB, Thompson, TsallisINF
+from dueling.later import KLUCB
+from dueling.machines import UCB, Thompson, TsallisINF
 from dueling.section7 import scenario
 
 from . import binary, libm
