@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from math import sqrt
 
@@ -9,6 +10,8 @@ LEFT, RIGHT = "var(--draw-left, #0072B2)", "var(--draw-right, #C04F00)"
 GOOD, PALE = "var(--draw-good, #007A5A)", "var(--draw-pale, #e9edf1)"
 INK, ON = "currentColor", "var(--draw-on, #fff)"  # ON: words on a disc of colour
 WIDTH = 720
+#: The ground and the ink of a drawing that stands outside the pages.
+PAPER, BLACK = "#ffffff", "#222222"
 
 
 class Drawing:
@@ -59,6 +62,28 @@ class Drawing:
             f'role="img" aria-label="{escape(self.alt)}">'
         )
         return start + "".join(self.parts) + "</svg>"
+
+    def file(self) -> str:
+        """The drawing by itself, for slides: its size, a white ground, and colours without CSS.
+
+        >>> d = Drawing(90, "A dot.")
+        >>> d.dot(45, 45, colour=GOOD)
+        >>> print(d.file(), end="")
+        <svg width="720" height="90" font-family="sans-serif" xmlns="http://www.w3.org/2000/svg" ...
+        <rect width="720" height="90" fill="#ffffff"/>
+        <circle cx="45" cy="45" r="5" fill="#007A5A"></circle>
+        </svg>
+        """
+        start, end = f'width="{WIDTH}" height="{self.height}"', "</svg>"
+        head, body = self.svg().removesuffix(end).split(">", 1)
+        head = head.replace("<svg ", f'<svg {start} font-family="sans-serif" ', 1)
+        ground = f'<rect {start} fill="{PAPER}"/>'
+        return _resolved("\n".join([f"{head}>", ground, body, end, ""]))
+
+
+def _resolved(text: str) -> str:
+    """The text with each variable's fallback in its place, and ink for the colour of the page."""
+    return re.sub(r"var\([^,()]*, *([^()]*)\)", r"\1", text).replace(INK, BLACK)
 
 
 def _short(value: object) -> object:

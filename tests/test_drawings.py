@@ -1,14 +1,16 @@
 """The drawings: well formed, with alternative texts, inside their frames; data is computed."""
 
+import doctest
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 
 from dueling import scenario
-from edition import drawings
+from edition import drawings, svg
 from edition.drawings import DRAWINGS
 from edition.svg import WIDTH
 
@@ -34,6 +36,51 @@ def test_a_drawing_has_no_colour_that_vanishes_in_the_dark(name):
     svg = re.sub(r"var\([^)]*\)", "", DRAWINGS[name]().svg())
     colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', svg)) - {"", "none", "currentColor"}
     assert colours == set()
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_the_file_of_a_drawing_needs_no_page(name):
+    """Its size, a white ground under all else, and no colour that a stylesheet has to say."""
+    drawing = DRAWINGS[name]()
+    text = drawing.file()
+    assert text == DRAWINGS[name]().file() and text.endswith("\n")
+    root = ET.fromstring(text)
+    size = (str(WIDTH), str(drawing.height))
+    assert (root.get("width"), root.get("height")) == size and root.get("aria-label")
+    ground, *shapes = root
+    assert ground.attrib == {"width": size[0], "height": size[1], "fill": "#ffffff"}
+    colours = {e.get(key) for e in root.iter() for key in ("fill", "stroke")} - {None, "none"}
+    assert all(re.fullmatch("#[0-9a-fA-F]{3,6}", colour) for colour in colours), colours
+    assert "var(" not in text and "currentColor" not in text
+    inline = list(ET.fromstring(drawing.svg()))
+    assert [(e.tag, "".join(e.itertext())) for e in shapes] == [
+        (e.tag, "".join(e.itertext())) for e in inline
+    ]
+
+
+def test_the_colours_of_a_file_are_those_of_the_light_page():
+    assert doctest.testmod(svg, optionflags=doctest.ELLIPSIS) == (0, 3)
+    text = drawings.game().file()
+    assert 'stroke="#0072B2"' in text and 'fill="#222222"' in text
+
+
+@pytest.mark.built
+def test_each_drawing_of_the_book_links_its_file():
+    """The link below the caption; the file is there, as the code draws it."""
+    linked = set()
+    pages = sorted((ROOT / "_build" / "html" / "book").rglob("*.html"))
+    if not pages:
+        pytest.skip("the book is not built: make book")
+    for page in pages:
+        boxes = BeautifulSoup(page.read_text(encoding="utf-8"), "html.parser").select(".drawing")
+        for box in boxes:
+            (link,) = box.select("p.figure-files a")
+            assert link.text == "vector (SVG)"
+            file = (page.parent / link["href"]).resolve()
+            name = file.stem.removeprefix("drawing-")
+            assert file.read_text(encoding="utf-8") == DRAWINGS[name]().file()
+            linked.add(name)
+    assert linked == set(DRAWINGS)
 
 
 def test_every_arm_lies_in_the_spanners_parallelogram():

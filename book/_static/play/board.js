@@ -82,16 +82,18 @@ window.Board = (() => {
     return { box: make("div", { class: "play-python" }, button, fold), show };
   }
 
-  /* Run a generator in pieces of some milliseconds, so that the page stays awake; a later call with
-     the same key ends an earlier one. */
+  /* Run a generator in pieces of some milliseconds, so that the page stays awake, the first one short,
+     so that there is something to see; a later call with the same key ends an earlier one. */
   const latest = new WeakMap();
   function inPieces(key, steps, after) {
     const ticket = {};
+    let length = 6;
     latest.set(key, ticket);
     const piece = () => {
       if (latest.get(key) !== ticket) return;
-      const end = performance.now() + 24;
+      const end = performance.now() + length;
       let done = false;
+      length = 24;
       while (!done && performance.now() < end) done = steps.next().done;
       after(done);
       if (!done) setTimeout(piece, 0);

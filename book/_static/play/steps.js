@@ -55,8 +55,52 @@
     },
     Sparring: ({ x, y, b }) =>
       `The left machine sends ${x} and is fed ${1 - b}; the right one sends ${y} and is fed ${b}. ` +
-      "Neither sees the other: what one wins, the other loses (the identity of the two regrets).",
+      together(x, y),
   };
+
+  /* Sparring's step: both machines right, one of them wrong, or both. A bad arm rises against an arm
+     of more than half its gap (Exercise 4 of the chapter). */
+  function together(x, y) {
+    if (x === "A" && y === "A")
+      return (
+        "Proposition “Successive Elimination”, step 3: an arm against itself is a fair coin, whatever the arm; " +
+        "this one costs nothing and teaches nothing, and both machines count it."
+      );
+    const gap = (name) => ARITH[0] - ARITH[LETTERS.indexOf(name)];
+    if (x === "A" || y === "A")
+      return (
+        `Lemma “Identity”, step 1: the opponent cancels. The side that sent ${x === "A" ? y : x} regrets half ` +
+        `its gap, ${+(gap(x) + gap(y)).toFixed(3)} / 2, the other nothing, and the duel costs their sum.`
+      );
+    const rising = [...new Set([x, y])].filter((name) => gap(name === x ? y : x) > gap(name) / 2);
+    const coin =
+      x === y ? "both sides err alike, and a fair coin does not tell them" : "both sides err";
+    return (
+      `Observation “Drift”: ${coin}. Late in a game such a duel raises the index of ` +
+      `${rising.join(" and of ")} on average: nobody plays A, and nobody learns it.`
+    );
+  }
+
+  /* A button that shows moment after moment; after the last one it begins anew. Screen readers are
+     told where it stops, not all it passes. */
+  function film(line, { every, first, last, now, show }) {
+    let timer;
+    const toggle = () => {
+      timer = timer ? clearInterval(timer) : setInterval(advance, every);
+      button.textContent = timer ? "Pause" : "Play";
+      line.setAttribute("aria-live", timer ? "off" : "polite");
+    };
+    const advance = () => {
+      show(Math.min(last, now() + 1));
+      if (now() === last) toggle();
+    };
+    const start = () => {
+      if (!timer && now() === last) show(first);
+      toggle();
+    };
+    const button = make("button", { type: "button", class: "play-button", onclick: start }, "Play");
+    return still() ? [] : [button];
+  }
 
   class Stepper {
     constructor(box, algorithm) {
@@ -75,7 +119,8 @@
       });
       const button = (name, act) =>
         make("button", { type: "button", class: "play-button", onclick: act }, name);
-      this.film = button("Play", () => this.toggle());
+      const every = { every: 700, first: 1, last: ROUNDS };
+      const moments = { ...every, now: () => this.t, show: (t) => this.show(t) };
       const names = algorithm.split(" ");
       const pick =
         names.length > 1 ? [choice("algorithm", names, names[0], (name) => this.take(name))] : [];
@@ -88,7 +133,7 @@
           { class: "play-scrub" },
           button("Back", () => this.show(Math.max(1, this.t - 1))),
           button("Next", () => this.show(Math.min(ROUNDS, this.t + 1))),
-          ...(still() ? [] : [this.film]),
+          ...film(line, moments),
           this.scrub,
         ),
         this.bars,
@@ -104,22 +149,15 @@
       this.log = played
         .read(-1, "log")
         .map((code) => [Math.floor(code / 6) % 6, code % 6, Math.floor(code / 36)]);
+      let lost = 0;
+      const { gaps } = this.scenario;
+      this.lost = this.log.map(([x, y]) => (lost += (gaps[order[x]] + gaps[order[y]]) / 2));
       this.show(1);
     }
 
     run(T) {
       const settings = { T, L: T, seed: SEED, run: 0, checkpoints: [T], alpha: ALPHA };
       return play(this.scenario, `${this.algorithm}(UCB)`, settings);
-    }
-
-    toggle() {
-      this.timer = this.timer ? clearInterval(this.timer) : setInterval(() => this.advance(), 700);
-      this.film.textContent = this.timer ? "Pause" : "Play";
-    }
-
-    advance() {
-      if (this.t < ROUNDS) this.show(this.t + 1);
-      else this.toggle();
     }
 
     arm(x) {
@@ -135,7 +173,7 @@
       const chance = this.scenario.P[this.order[x]][this.order[y]];
       const told = TELL[this.algorithm]({ t, x: this.arm(x), y: this.arm(y), b });
       const coin = `Round ${t}: ${this.arm(x)} against ${this.arm(y)}, a coin that shows ${this.arm(y)} with chance ${chance.toFixed(2)}; ${this.arm(b ? y : x)} is preferred.`;
-      this.say(`${coin} ${told}`);
+      this.say(`${coin} Regret so far ${this.lost[t - 1].toFixed(2)}. ${told}`);
       this.drawStrip();
       this.drawMachines(x);
     }
@@ -291,7 +329,7 @@
       this.say = say;
       this.picture = make("svg:svg", { viewBox: "0 0 430 150", role: "img" });
       this.map = make("svg:svg", { viewBox: "0 0 200 150", role: "img", class: "play-pairs" });
-      const film = slider("time", {
+      this.scrub = slider("time", {
         min: 0,
         max: frames - 1,
         step: 1,
@@ -304,7 +342,19 @@
         {},
         `The film of a relapse: run ${run} of Sparring on 1good, ${T} rounds.`,
       );
-      box.append(head, make("div", { class: "play-panels" }, this.picture, this.map), line, film);
+      const every = { every: 150, first: 0, last: frames - 1 };
+      const moments = { ...every, now: () => this.i, show: (i) => this.show(i) };
+      box.append(
+        head,
+        make("div", { class: "play-panels" }, this.picture, this.map),
+        line,
+        make(
+          "div",
+          { class: "play-scrub", role: "group", "aria-label": "The film of a relapse" },
+          ...film(line, moments),
+          this.scrub,
+        ),
+      );
       this.show(0);
     }
 
@@ -319,7 +369,11 @@
     }
 
     show(i) {
+      this.i = i;
       const { checkpoints } = this.found;
+      const range = this.scrub.querySelector("input");
+      [range.value, this.scrub.querySelector("output").textContent] = [i, checkpoints[i]];
+      range.setAttribute("aria-valuetext", String(checkpoints[i]));
       const top = this.curve.at(-1);
       const points = this.curve.map(
         (value, c) => `${30 + (390 * c) / 127},${140 - (130 * value) / top}`,
