@@ -12,8 +12,9 @@ import pytest
 from dueling import simulate
 from dueling.game import Game
 
-hypothesis.settings.register_profile("untimed", deadline=None)  # a busy machine is no failure
-hypothesis.settings.load_profile("untimed")
+# A busy machine is no failure, and the same commit meets the same cases everywhere.
+hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
+hypothesis.settings.load_profile("steady")
 
 HALF = F(1, 2)
 #: P[x, y] = Pr[the right arm y wins]: two and three arms, no two cells alike.
