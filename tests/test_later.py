@@ -95,8 +95,11 @@ def test_a_member_of_a_set_is_drawn_uniformly(C):
 
 
 def slow_rmed1(K, duel, rounds, f):
-    """The paper's sets as Python sets; everything else recomputed from the list of duels."""
-    record = []
+    """The paper's sets as Python sets; everything else recomputed from the list of duels.
+
+    None where the two best are so near that the rounding of a sum decides.
+    """
+    record, near = [], []
 
     def play(x, y):
         if len(record) < rounds:
@@ -117,7 +120,7 @@ def slow_rmed1(K, duel, rounds, f):
 
     def rival(x):
         apart = sorted(divergence(y) for y in range(K))
-        assume(apart[1] == 0 or apart[1] - apart[0] > 1e-9)  # else the rounding of sums decides
+        near.append(0 < apart[0] and apart[1] - apart[0] < 1e-9)
         star = min(range(K), key=lambda y: round(divergence(y), 9))
         ahead = {y for y in range(K) if y != x and share(x, y) <= HALF}
         if star in ahead or not ahead:
@@ -135,10 +138,9 @@ def slow_rmed1(K, duel, rounds, f):
             rest.discard(x)
             apart = [divergence(y) for y in range(K)]
             limit = min(apart) + log(len(record)) + f
-            assume(all(abs(d - limit) > 1e-9 for d in apart))
             after |= {y for y in range(K) if y not in rest and apart[y] <= limit}
         loop = sorted(after)
-    return [(x, y) for x, y, _ in record]
+    return None if any(near) else [(x, y) for x, y, _ in record]
 
 
 def tables(seed, K):
@@ -163,6 +165,7 @@ def duels(algorithm, P, T, seed):
 def test_rmed1_makes_the_duels_of_the_slow_text(seed, K, T, f):
     P, rng = tables(seed, K), np.random.default_rng(seed)
     want = slow_rmed1(K, lambda x, y: int(rng.random() < P[x, y]), T, f)
+    assume(want is not None)
     assert duels(RMED1(f), P, T, seed) == want
 
 
