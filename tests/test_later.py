@@ -120,7 +120,7 @@ def slow_rmed1(K, duel, rounds, f):
 
     def rival(x):
         apart = sorted(divergence(y) for y in range(K))
-        near.append(0 < apart[0] and apart[1] - apart[0] < 1e-9)
+        near.append(apart[0] > 0 and apart[1] - apart[0] < 1e-9)
         star = min(range(K), key=lambda y: round(divergence(y), 9))
         ahead = {y for y in range(K) if y != x and share(x, y) <= HALF}
         if star in ahead or not ahead:
