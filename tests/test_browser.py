@@ -114,11 +114,11 @@ def listen(tab, inside):
     return heard
 
 
-# Characters in a line of each long paragraph without formulas; its last line counts half.
+# The letters of the long paragraphs without formulas, and their lines; a last line counts half.
 MEASURE = """() => [...document.querySelectorAll('article section > p')]
   .filter(p => p.innerText.length > 400 && !p.querySelector('mjx-container'))
-  .map(p => p.innerText.length /
-    (p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight) - 0.5))"""
+  .map(p => [p.innerText.length,
+    p.getBoundingClientRect().height / parseFloat(getComputedStyle(p).lineHeight) - 0.5])"""
 # Where the first picture and the first table of a page begin.
 BEGIN = """() => ['div.drawing, figure', 'table'].map(kind =>
   document.querySelector(`article :is(${kind})`)?.getBoundingClientRect().top + scrollY)"""
@@ -331,8 +331,8 @@ def layer(tab, name):
 def test_a_theory_page_opens_with_a_picture_and_an_example_in_lines_that_can_be_read(tab, page):
     visit(tab, local(page))
     assert max(tab.evaluate(BEGIN)) < 2 * 900, "both begin within two screens"
-    lines = sorted(tab.evaluate(MEASURE))
-    assert not lines or 66 < lines[len(lines) // 2] < 80, lines
+    letters, lines = map(sum, zip(*tab.evaluate(MEASURE) or [(72, 1)], strict=True))
+    assert 66 < letters / lines < 80
 
 
 def test_the_switch_shows_text_checks_or_all_code_and_is_kept(tab, site):

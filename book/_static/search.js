@@ -14,7 +14,8 @@
       sum += 10 * own + 3 * above + here;
     }
     const phrase = words.join(" ");
-    return sum + (plain(title).includes(phrase) ? (20 * phrase.length) / title.length : 0);
+    const about = plain(title).replace(/^[a-z]+ \d+ \((.*?)\).*$/, "$1"); // of "Lemma 7 (Tapes)"
+    return sum + (about.includes(phrase) ? (20 * phrase.length) / about.length : 0);
   }
 
   /* The words around the first hit, with every hit marked. */
