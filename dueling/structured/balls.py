@@ -332,9 +332,8 @@ def OFUL(
 ) -> ConfidenceBall2:
     """OFUL of Abbasi-Yadkori, Pál and Szepesvári: ConfidenceBall_2 with the smaller radius.
 
-    >>> from dueling.structured import Ball, LinearDoubler, LinearUtilities
-    >>> game = LinearUtilities(Ball(2), [0.3, 0.2], 0.5, name="disc")
-    >>> simulate(game, LinearDoubler(OFUL), T=99, runs=5, compiled=False)
-    Doubler(OFUL, memory=average) on disc: 5 runs, T = 99, regret 27 ± 0.66, ...
+    >>> from dueling.structured import Ball
+    >>> [round(m(Ball(2), None, delta=0.01).squared_radius()) for m in (OFUL, ConfidenceBall2)]
+    [11, 151]
     """
     return ConfidenceBall2(X, rng, scale=scale, delta=delta, radius="self-normalised")
