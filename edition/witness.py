@@ -203,11 +203,11 @@ class Ledger:
 
     def _enter(self, kind: str, step: str, says: str, claim, twin) -> None:
         start = time.perf_counter()
-        (found, holds, how), (_, twin_holds, twin_how) = _check(claim), _check(twin)
+        (seen_as, holds, how), (_, twin_holds, twin_how) = _check(claim), _check(twin)
         if isinstance(twin, AtMost):
             twin_holds = not twin.refuted()  # a twin that says nothing is not refused
-        if found != kind:
-            raise Refused(f"{step}: a {found} check was entered as {kind}.")
+        if seen_as != kind:
+            raise Refused(f"{step}: a {seen_as} check was entered as {kind}.")
         if not holds and not self._spares(claim):
             raise Refused(f"{step}: {says} - does not hold ({how}).")
         if holds and twin_holds and not self.defaults.changed:
