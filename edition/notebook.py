@@ -102,7 +102,6 @@ def style() -> None:
             "grid.alpha": 0.25,
             "legend.frameon": False,
             "axes.prop_cycle": mpl.cycler(color=list(COLOURS.values())),
-            "svg.hashsalt": "dueling",
         }
     )
 

@@ -69,8 +69,7 @@ def code(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def measured(root: Path, profile: str) -> Path:
     """The folder of what the status page tells of times, apart from the results."""
-    folder = results(root, profile)
-    return folder.with_name(f"{folder.name}-volatile") / "measured"
+    return place.volatile(root, profile) / "measured"
 
 
 def code_of(root: Path, names: Iterable[str]) -> str:
@@ -239,10 +238,15 @@ def fresh(root: Path, profile: str, name: str, mark: str) -> bool:
     return all(path.exists() and sum_of(path) == wanted for path, wanted in wrote.items())
 
 
+def status(root: Path, profile: str) -> Path:
+    """The file of what each notebook's last execution cost."""
+    return root / "_build" / "executed" / profile / "status.json"
+
+
 def costs(root: Path, profile: str) -> dict[str, dict[str, Any]]:
     """What each notebook's last execution cost, as far as it is known."""
     try:
-        status = json.loads(read(root / "_build" / "executed" / profile / "status.json"))
-        return {name: status[name] for name in notebooks(root) if {*status.get(name, {})} >= COST}
+        kept = json.loads(read(status(root, profile)))
+        return {name: kept[name] for name in notebooks(root) if {*kept.get(name, {})} >= COST}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}

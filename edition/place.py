@@ -39,6 +39,12 @@ def results(root: Path, profile: str) -> Path:
     return root / "_build" / ("results" if profile == "full" else f"results-{profile}")
 
 
+def volatile(root: Path, profile: str) -> Path:
+    """The folder of what differs from run to run (times), apart from the results."""
+    folder = results(root, profile)
+    return folder.with_name(f"{folder.name}-volatile")
+
+
 def inside(folder: Path, name: str) -> Path:
     """The path of a name below a folder; refuse a name that leaves it."""
     path = Path(os.path.normpath(folder / name))
