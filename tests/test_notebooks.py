@@ -3,6 +3,7 @@
 import ast
 import builtins
 import io
+import json
 import re
 import shlex
 import shutil
@@ -20,7 +21,7 @@ import numpy as np
 import pytest
 import yaml
 
-from edition import notebook, notebooks, place, run
+from edition import notebook, notebooks, place, run, witness
 
 ROOT = Path(__file__).parents[1]
 NAMES = notebooks.notebooks(ROOT)
@@ -234,6 +235,20 @@ def checkout(tmp_path, monkeypatch):
     plt.switch_backend("agg")
     with mpl.rc_context():
         yield tmp_path
+
+
+@pytest.mark.built
+@pytest.mark.parametrize("profile", ["full", "smoke"])
+def test_no_check_of_a_built_book_is_open(profile):
+    """With the profile's own parameters each check of the pages of proofs has power."""
+    usual, folder = notebooks.profile_parameters(ROOT, profile), place.results(ROOT, profile)
+    records = {p: notebooks.record(ROOT, profile, p) for p in place.proofs(ROOT).values()}
+    built = [p for p in records if records[p].get("parameters") == usual.get(p, {})]
+    if not built:
+        pytest.skip(f"the book of the profile {profile} is not built")
+    ledgers = [folder / "ledgers" / f"{page.rpartition('/')[2]}.json" for page in built]
+    rows = [row for path in ledgers for row in json.loads(place.read(path))]
+    assert [row["anchor"] for row in rows if row["kind"] == witness.OPEN] == []
 
 
 @pytest.mark.built
