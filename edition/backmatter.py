@@ -54,25 +54,25 @@ def ledgers() -> dict[str, list[dict]]:
 
 def evidence(entry: dict, ledgers: dict[str, list[dict]]) -> list[tuple[str, dict]]:
     """The pages and rows that an erratum names; ValueError if one is not in its ledger."""
-    found = []
+    pairs = []
     for page, steps in entry.get("evidence", {}).items():
         rows = {row["step"]: row for row in reversed(ledgers.get(page, []))}
         missing = [step for step in steps if step not in rows]
         if missing:
             raise ValueError(f"{entry['id']}: the ledger of {page} has no step {missing[0]!r}.")
-        found += [(page, rows[step]) for step in steps]
-    if not found and "see" not in entry:
+        pairs += [(page, rows[step]) for step in steps]
+    if not pairs and "see" not in entry:
         raise ValueError(f"{entry['id']} has no evidence.")
-    return found
+    return pairs
 
 
 def errata(ledgers: dict[str, list[dict]]) -> list[dict]:
     """The errata, the most severe first, each with its severity and with the rows it rests on."""
     order = list(SEVERITY)
-    known = sorted(data("errata"), key=lambda entry: order.index(entry["verdict"]))
+    entries = sorted(data("errata"), key=lambda entry: order.index(entry["verdict"]))
     return [
         {**entry, "severity": SEVERITY[entry["verdict"]], "rows": evidence(entry, ledgers)}
-        for entry in known
+        for entry in entries
     ]
 
 
@@ -93,18 +93,18 @@ def formulas(text: str) -> list[str]:
 
 def symbols(formula: str) -> set[str]:
     """The letters of a formula, with accent or alphabet, and its words; primes are left out."""
-    found = set()
+    letters = set()
     for piece in _PIECE.finditer(formula):
         word, mark, group, one, macro, letter = piece.groups()
         marked = mark and f"\\{mark} {group or one}"
         macro = f"\\{macro}" if macro and macro not in PLAIN.split() else None
-        found.add(word or marked or macro or letter)
-    return found - {None}
+        letters.add(word or marked or macro or letter)
+    return letters - {None}
 
 
 def heads(symbol: str) -> set[str]:
     """The letters that a symbol introduces: not its indices and arguments, but their words."""
-    words = {found for found in symbols(symbol) if re.fullmatch("[A-Za-z]{2,}", found)}
+    words = {word for word in symbols(symbol) if re.fullmatch("[A-Za-z]{2,}", word)}
     bare = re.sub(r"[_^](\{(?:[^{}]|\{[^{}]*\})*\}|\\[A-Za-z]+|.)", " ", symbol)
     return symbols(re.sub(r"\([^()]*(\([^()]*\))?[^()]*\)|\[[^]]*\]", " ", bare)) | words
 

@@ -74,14 +74,14 @@ def machine() -> Drawing:
 
 def epochs(d: Drawing, y: float, sizes: list[int]) -> list[tuple[float, float]]:
     """The left edges and widths of epochs of these many rounds, with a mark for each round."""
-    unit, at, found = 640 / sum(sizes), 40.0, []
+    unit, at, edges = 640 / sum(sizes), 40.0, []
     for size in sizes:
-        found.append((at, unit * size))
+        edges.append((at, unit * size))
         for r in range(size):
             d.line((at + r * unit, y), (at + r * unit, y + 6), width=1)
         at += unit * size
     d.arrow((40, y), (at + 20, y))
-    return found
+    return edges
 
 
 def doubler() -> Drawing:

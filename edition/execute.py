@@ -37,7 +37,7 @@ def execute(
 
 
 def run(
-    root: Path, name: str, given: dict[str, Any], kernel: Kernel, limit: int, wrote: Wrote
+    root: Path, name: str, parameters: dict[str, Any], kernel: Kernel, limit: int, wrote: Wrote
 ) -> Any:
     """The notebook with its outputs, or a refusal that names the cell that failed."""
     import papermill
@@ -48,7 +48,7 @@ def run(
         notebook = papermill.execute_notebook(
             str(source(root, name)),
             None,
-            given,
+            parameters,
             kernel_name="python3",
             kernel_manager_class=kernel.manager(),
             on_cell_start=lambda cell, cell_index: at.update(cell=cell),

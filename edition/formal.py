@@ -38,13 +38,13 @@ class Checked:
         """Whether it holds, and how that was seen: by which Coq, or what is false."""
         root = place.root()
         record = recorded(root)
-        known = self.name in record["theorems"]
+        listed = self.name in record["theorems"]
         if self.twin:
-            return not known, self.statement(root).removeprefix("~ ") if known else "not refuted"
+            return not listed, self.statement(root).removeprefix("~ ") if listed else "not refuted"
         rests = (
             "the axioms of its real numbers" if record["theorems"].get(self.name) else "no axiom"
         )
-        return known, f"Coq {record['coq']}, {self.name}, which rests on {rests}"
+        return listed, f"Coq {record['coq']}, {self.name}, which rests on {rests}"
 
     def statement(self, root: Path) -> str:
         """The theorem as the file states it, in one line."""
@@ -90,9 +90,9 @@ def examined(text: str) -> dict[str, Any]:
         raise Refusal(f"Coq refuses formal/duel.v: {' '.join(done.stderr.split())}")
     answers = re.split(r"^(?=Closed under|Axioms:)", done.stdout, flags=re.M)[1:]
     axioms = [re.findall(r"^([\w.]+)\s*:", answer, re.M) for answer in answers]
-    below = {name: sorted({*found} - {"Axioms"}) for name, found in zip(names, axioms, strict=True)}
-    for name, found in below.items():
-        if more := {*found} - REALS:
+    below = {name: sorted({*rests} - {"Axioms"}) for name, rests in zip(names, axioms, strict=True)}
+    for name, rests in below.items():
+        if more := {*rests} - REALS:
             raise Refusal(f"{name} rests on {', '.join(sorted(more))}; it must be proved.")
     shown = subprocess.run(["coqc", "--print-version"], capture_output=True, text=True)
     return {"coq": shown.stdout.split()[0], "sha256": digest(text), "theorems": below}

@@ -45,14 +45,12 @@ class Kernel:
 
         class Own(AsyncKernelManager):
             def format_kernel_cmd(self, extra_arguments: list[str] | None = None) -> list[str]:
-                launch = [sys.executable, "-m", "ipykernel_launcher", "-f", self.connection_file]
-                return leashed([*launch, *OPTIONS, *(extra_arguments or [])])
+                return kernel.command(self.connection_file, *(extra_arguments or []))
 
             async def _async_launch_kernel(self, command: list[str], **options: Any) -> None:
                 if kernel.nursery is None:
                     return await super()._async_launch_kernel(command, **options)
-                words = ["-f", self.connection_file, *OPTIONS]
-                forked = kernel.nursery.kernel(words, kernel.environment, kernel.root)
+                forked = kernel.fork(self.connection_file)
                 self.provisioner.process = forked
                 self.provisioner.pid = self.provisioner.pgid = forked.pid
                 self._reconcile_connection_info(self.provisioner.connection_info)
@@ -69,6 +67,15 @@ class Kernel:
                 await super().shutdown_kernel(*words, **options)
 
         return Own
+
+    def command(self, connection: str, *words: str) -> list[str]:
+        """The command of a cold kernel."""
+        launch = [sys.executable, "-m", "ipykernel_launcher", "-f", connection]
+        return leashed([*launch, *OPTIONS, *words])
+
+    def fork(self, connection: str) -> Forked:
+        """A warm kernel of the nursery."""
+        return self.nursery.kernel(["-f", connection, *OPTIONS], self.environment, self.root)
 
     def look(self) -> None:
         """Take note of the seconds and the memory that the kernel and its children use."""
@@ -122,7 +129,7 @@ def vectors() -> list[str]:
 def arithmetic() -> dict[str, str]:
     """The environment in which NumPy rounds alike on every x86-64-v3 processor and core count."""
     alike = {"OPENBLAS_NUM_THREADS": "1"}
-    if COMMON in (found := vectors()):
-        newer = " ".join(name for name in found if name != COMMON)
+    if COMMON in (extensions := vectors()):
+        newer = " ".join(name for name in extensions if name != COMMON)
         alike |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": newer}
     return alike

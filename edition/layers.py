@@ -94,7 +94,7 @@ def _bare(line: ast.stmt) -> bool:
 
 def verdicts(shown: str) -> list[tuple[str, str]]:
     """The verdicts in a cell's HTML: the line of each, and what it opens to."""
-    parts = (PARTS.match(found) for found in WITNESS.findall(shown))
+    parts = (PARTS.match(verdict) for verdict in WITNESS.findall(shown))
     return [(line(p[1], p[2]), p[3]) for p in parts if p]
 
 

@@ -33,8 +33,8 @@ class Defaults:
     with changed parameters a line names it, and the page goes on.
     """
 
-    def __init__(self, usual: Mapping[str, Any], given: Mapping[str, Any]):
-        self.changed = {name: given[name] for name in usual if given[name] != usual[name]}
+    def __init__(self, usual: Mapping[str, Any], values: Mapping[str, Any]):
+        self.changed = {name: values[name] for name in usual if values[name] != usual[name]}
         self.usual, self.asserting = usual, False
 
     def __str__(self) -> str:
@@ -52,16 +52,16 @@ class Defaults:
         return True
 
 
-def parameters(given: dict[str, Any], **rules: Sequence) -> Defaults:
+def parameters(scope: dict[str, Any], **rules: Sequence) -> Defaults:
     """Check the parameters, each ``name=(default, least)`` or ``(default, least, most)``.
 
-    ``given`` is ``globals()`` after the cell of parameters. By its default a parameter is a whole
+    ``scope`` is ``globals()`` after the cell of parameters. By its default a parameter is a whole
     number, or a real one strictly between its limits, or a list of increasing whole numbers.
     """
     for name, (default, *limits) in rules.items():
-        given[name] = _checked(name, given[name], default, *limits)
+        scope[name] = _checked(name, scope[name], default, *limits)
     decisive = {name: default for name, (default, *_) in rules.items() if name != "workers"}
-    return Defaults(decisive, given)
+    return Defaults(decisive, scope)
 
 
 def _checked(name: str, value: Any, default: Any, least: float, most: float = inf) -> Any:
@@ -102,7 +102,6 @@ def style() -> None:
             "grid.alpha": 0.25,
             "legend.frameon": False,
             "axes.prop_cycle": mpl.cycler(color=list(COLOURS.values())),
-            "svg.hashsalt": "dueling",
         }
     )
 

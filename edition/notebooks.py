@@ -69,8 +69,7 @@ def code(notebook: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def measured(root: Path, profile: str) -> Path:
     """The folder of what the status page tells of times, apart from the results."""
-    folder = results(root, profile)
-    return folder.with_name(f"{folder.name}-volatile") / "measured"
+    return place.volatile(root, profile) / "measured"
 
 
 def code_of(root: Path, names: Iterable[str]) -> str:
@@ -97,11 +96,11 @@ def in_order(root: Path, names: Iterable[str]) -> list[str]:
     """The names and all they need, each after what it needs."""
     graph: dict[str, list[str]] = {}
     todo = list(names)
-    known = notebooks(root)
+    existing = notebooks(root)
     while todo:
         name = todo.pop(0)
-        if name not in known:
-            raise Refusal(f"{name} is not a notebook of _toc.yml: {', '.join(known)}.")
+        if name not in existing:
+            raise Refusal(f"{name} is not a notebook of _toc.yml: {', '.join(existing)}.")
         if name not in graph:
             graph[name] = needs(root, name)
             todo += graph[name]
@@ -122,11 +121,11 @@ def profile_parameters(root: Path, profile: str) -> dict[str, dict[str, Any]]:
     return profiles[profile] or {}
 
 
-def chosen_parameters(root: Path, profile: str, given: Iterable[list[str]]) -> Parameters:
+def chosen_parameters(root: Path, profile: str, overrides: Iterable[list[str]]) -> Parameters:
     """The profile's parameters, overridden by those given as (notebook, name, value)."""
     chosen = {name: dict(values) for name, values in profile_parameters(root, profile).items()}
     seen = set()
-    for path, parameter, text in given:
+    for path, parameter, text in overrides:
         name = path.removesuffix(".ipynb")
         if (name, parameter) in seen:
             raise Refusal(f"{parameter} of {name} is given twice; it must be given once.")
@@ -154,12 +153,12 @@ def refuse_unknown(root: Path, name: str, values: Mapping[str, Any]) -> None:
 
     if name not in notebooks(root):
         raise Refusal(f"Parameters are given for {name}, which is not a notebook of _toc.yml.")
-    known = papermill.inspect_notebook(str(source(root, name)))
+    inspected = papermill.inspect_notebook(str(source(root, name)))
     for parameter in values:
-        if parameter not in known:
+        if parameter not in inspected:
             raise Refusal(
                 f"{name} has no parameter {parameter}; its parameters are: "
-                f"{', '.join(known) or 'none'}."
+                f"{', '.join(inspected) or 'none'}."
             )
 
 
@@ -235,14 +234,19 @@ def fresh(root: Path, profile: str, name: str, mark: str) -> bool:
     if about.get("fingerprint") != mark:
         return False
     folder = results(root, profile)
-    wrote = {folder / file: made["sha256"] for file, made in about.get("wrote", {}).items()}
-    return all(path.exists() and sum_of(path) == known for path, known in wrote.items())
+    wrote = {folder / file: origin["sha256"] for file, origin in about.get("wrote", {}).items()}
+    return all(path.exists() and sum_of(path) == wanted for path, wanted in wrote.items())
+
+
+def status(root: Path, profile: str) -> Path:
+    """The file of what each notebook's last execution cost."""
+    return root / "_build" / "executed" / profile / "status.json"
 
 
 def costs(root: Path, profile: str) -> dict[str, dict[str, Any]]:
     """What each notebook's last execution cost, as far as it is known."""
     try:
-        known = json.loads(read(root / "_build" / "executed" / profile / "status.json"))
-        return {name: known[name] for name in notebooks(root) if {*known.get(name, {})} >= COST}
+        kept = json.loads(read(status(root, profile)))
+        return {name: kept[name] for name in notebooks(root) if {*kept.get(name, {})} >= COST}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}

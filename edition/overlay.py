@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from . import notebooks
-from .notebooks import Refusal
+from .place import Refusal
 
 
 def overlaid(root: Path, profile: str, name: str) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from typing import Any
 
 import yaml
 
+from dueling.engine.files import whole
+
 
 class Refusal(ValueError):
     """A reason not to go on, in one sentence for the reader."""
@@ -37,6 +39,12 @@ def results(root: Path, profile: str) -> Path:
     return root / "_build" / ("results" if profile == "full" else f"results-{profile}")
 
 
+def volatile(root: Path, profile: str) -> Path:
+    """The folder of what differs from run to run (times), apart from the results."""
+    folder = results(root, profile)
+    return folder.with_name(f"{folder.name}-volatile")
+
+
 def inside(folder: Path, name: str) -> Path:
     """The path of a name below a folder; refuse a name that leaves it."""
     path = Path(os.path.normpath(folder / name))
@@ -62,9 +70,9 @@ def pages(root: Path) -> list[tuple[str, str]]:
 
 def proofs(root: Path) -> dict[str, str]:
     """The pages with witnesses, theory and appendices in reading order, by their last names."""
-    found = [page for _, page in pages(root) if page.startswith(("book/theory/", "book/appendix/"))]
-    named = {page.rpartition("/")[2]: page for page in found}
-    if len(named) < len(found):
+    paths = [page for _, page in pages(root) if page.startswith(("book/theory/", "book/appendix/"))]
+    named = {page.rpartition("/")[2]: page for page in paths}
+    if len(named) < len(paths):
         raise Refusal("_toc.yml has two pages of proofs of one name; their ledgers must differ.")
     return named
 
@@ -76,14 +84,6 @@ def read(path: Path) -> str:
 
 def write(path: Path, text: str) -> Path:
     """Write the file whole, or leave it as it was, whenever the machine stops."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        with half.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(half, path)
-    finally:
-        half.unlink(missing_ok=True)
+    with whole(path) as file:
+        file.write(text.encode())
     return path

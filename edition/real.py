@@ -91,13 +91,13 @@ def card(table: Counts) -> dict[str, Any]:
     """
     P, W = table.game().P, table.W
     star = preferences.condorcet(P)
-    known = {"arms": len(P), "duels": table.duels, "ties": np.triu(table.ties).sum() / table.duels}
-    known |= {"transitivity": preferences.gamma_transitivity(P), "winner": None}
+    facts = {"arms": len(P), "duels": table.duels, "ties": np.triu(table.ties).sum() / table.duels}
+    facts |= {"transitivity": preferences.gamma_transitivity(P), "winner": None}
     if star is None:
-        return known
+        return facts
     gaps = np.delete(P[:, star] - 0.5, star)
     n = np.delete((W + W.T)[star], star)[gaps.argmin()]
     error = float(np.sqrt((0.25 - gaps.min() ** 2) / n))
     extended = preferences.gamma_extended(P, star)
-    found = {"winner": table.arms[star], "gap": float(gaps.min()), "error": error}
-    return known | found | {"extended": extended}
+    of_winner = {"winner": table.arms[star], "gap": float(gaps.min()), "error": error}
+    return facts | of_winner | {"extended": extended}

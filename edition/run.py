@@ -45,6 +45,7 @@ from .notebooks import (
     measured,
     needs,
     notebooks,
+    status,
 )
 from .nursery import PAYS, POSSIBLE, Nursery, worthwhile
 from .place import Refusal, read, write
@@ -154,15 +155,14 @@ def ranks(graph: Mapping[str, set[str]], seconds: Mapping[str, float]) -> dict[s
 
 def note(root: Path, profile: str, name: str, cost: Mapping[str, Any]) -> None:
     """Keep the cost of a notebook's last run in status.json, apart from its outputs."""
-    status = costs(root, profile)
-    status[name] = dict(cost) | {
+    spent = costs(root, profile)
+    spent[name] = dict(cost) | {
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         "python": platform.python_version(),
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores",
         "versions": {package: version(package) for package in ("numpy", "numba", "matplotlib")},
     }
-    path = root / "_build" / "executed" / profile / "status.json"
-    write(path, json.dumps(status, indent=1, sort_keys=True) + "\n")
+    write(status(root, profile), json.dumps(spent, indent=1, sort_keys=True) + "\n")
 
 
 def tell(root: Path, profile: str, names: list[str], jobs: int, seconds: float) -> None:

@@ -18,7 +18,7 @@ def verdict(signs_of: list[int]) -> str:
     return "fails" if any(s == 1 for s in signs_of) else "open"
 
 
-def sentences(found: dict, scenario: str) -> dict[str, str]:
+def sentences(sign: dict, scenario: str) -> dict[str, str]:
     """The verdicts on R1, R2 and R3 in one scenario.
 
     R1: Sparring is below all others. R2: of the others, IF and MultiSBM are below Doubler and
@@ -26,9 +26,9 @@ def sentences(found: dict, scenario: str) -> dict[str, str]:
     """
     top, rest = ("IF", "MultiSBM"), ("Doubler", "BTMB")
     return {
-        "R1": verdict([found[scenario, "Sparring", o] for o in OTHERS]),
-        "R2": verdict([found[scenario, a, b] for a in top for b in rest]),
-        "R3": verdict([found[scenario, "MultiSBM", "IF"]]),
+        "R1": verdict([sign[scenario, "Sparring", o] for o in OTHERS]),
+        "R2": verdict([sign[scenario, a, b] for a in top for b in rest]),
+        "R3": verdict([sign[scenario, "MultiSBM", "IF"]]),
     }
 
 
@@ -37,7 +37,7 @@ def tally(final: Mapping[str, Mapping[str, np.ndarray]], level: float = 0.01) ->
 
     Holm's correction is over all comparisons in all scenarios.
     """
-    found = signs(final, level)
-    said = [sentences(found, scenario) for scenario in final]
+    sign = signs(final, level)
+    verdicts = [sentences(sign, scenario) for scenario in final]
     words = ("holds", "open", "fails")
-    return {R: {w: sum(s[R] == w for s in said) for w in words} for R in ("R1", "R2", "R3")}
+    return {R: {w: sum(s[R] == w for s in verdicts) for w in words} for R in ("R1", "R2", "R3")}

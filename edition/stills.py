@@ -85,10 +85,12 @@ def rounds(algorithm: str, T: int = 14) -> tuple[str, str]:
         for at, arm, won in ((10, x, not b), (58, y, b)):
             parts.append(_box(8 + 30 * t, at, 24, 40, won))
             parts.append(_text(20 + 30 * t, at + 26, LETTERS[arm]))
-    said = ", ".join(
+    winners = ", ".join(
         f"{LETTERS[x]} and {LETTERS[y]}: {LETTERS[(x, y)[b]]}" for x, y, b in game.duels
     )
-    alt = f"The first {T} duels of a run of {algorithm.split()[0]}, each with its winner. {said}."
+    alt = (
+        f"The first {T} duels of a run of {algorithm.split()[0]}, each with its winner. {winners}."
+    )
     return _svg(430, 108, parts), alt
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import dueling
 from dueling import Result, simulate
 from dueling.engine.algorithm import Own
+from dueling.engine.frozen import foreign
 from dueling.engine.protocol import digest
 from dueling.engine.provenance import provenance
 
@@ -29,9 +30,8 @@ def source(*things: Any) -> str:
     The text of :mod:`dueling.engine.simulation` and of the modules that define the scenario, the
     algorithm and its machines, with all that they import.
     """
-    parts = [getattr(thing, name, None) for thing in things for name in ("machine", "right")]
-    made = [getattr(part, "func", part) for part in parts if part is not None]
-    modules = {kind.__module__ for kind in (*map(type, things), *made)} - {"builtins"}
+    machines = [machine for thing in things for machine in _machines(thing)]
+    modules = {kind.__module__ for kind in (*map(type, things), *machines)} - {"builtins"}
     return _source(frozenset({"dueling.engine.simulation", *modules}))
 
 
@@ -52,45 +52,48 @@ def stored(
     package's text are the same. Game and algorithm are known by their names, which say nothing of
     the text of a reader's own: :func:`~dueling.engine.simulation.simulate` runs those.
     """
-    if _foreign(type(scenario)) and not isinstance(scenario, str):
-        raise ValueError(f"scenario is {scenario}; stored keeps the package's own games only.")
-    kind = algorithm if isinstance(algorithm, str) else type(algorithm)
-    for part in (kind, *(getattr(algorithm, name, None) for name in ("machine", "right"))):
-        if isinstance(algorithm, Own) or _foreign(part):
-            own = "stored keeps the package's own algorithms and machines only"
-            raise ValueError(f"algorithm is {algorithm}; {own}.")
-    given = [_known(thing) for thing in (scenario, algorithm)]
+    _refuse_foreign(scenario, algorithm)
+    names = [_named(thing) for thing in (scenario, algorithm)]
     free = ("workers", "chunk", "progress")  # these do not change a result
     asked = {k: np.asarray(v).tolist() for k, v in settings.items() if k not in free}
     short = crc32(json.dumps(asked, sort_keys=True).encode())
     versions = provenance({})["versions"]
     key = json.dumps(
-        [*given, sorted(keep), asked, source(scenario, algorithm), versions], sort_keys=True
+        [*names, sorted(keep), asked, source(scenario, algorithm), versions], sort_keys=True
     )
-    slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(name for name, *_ in given)).strip("-")
+    slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(name for name, *_ in names)).strip("-")
     path = place.inside(tables.folder(), f"{folder}/{slug}-{short:08x}.npz")
     if path.exists():
         try:
-            found = Result.load(path)
-            if found.about.get("key") == key:
-                return found
+            kept = Result.load(path)
+            if kept.about.get("key") == key:
+                return kept
         except ValueError:
             pass  # not whole: simulate again
     fresh = simulate(scenario, algorithm, **settings)
-    kept = {name: array for name, array in fresh.arrays.items() if name in keep}
-    result = Result(fresh.checkpoints, kept, {**fresh.about, "key": key})
+    arrays = {name: array for name, array in fresh.arrays.items() if name in keep}
+    result = Result(fresh.checkpoints, arrays, {**fresh.about, "key": key})
     result.save(path)
     return result
 
 
-def _foreign(part) -> bool:
-    """Whether an algorithm or a machine comes from outside of the package."""
-    made = getattr(part, "func", part)  # what functools.partial holds
-    named = made is None or isinstance(made, str)
-    return not named and made.__module__.partition(".")[0] != dueling.__name__
+def _refuse_foreign(scenario, algorithm) -> None:
+    """Refuse a game, an algorithm or a machine whose class or text is a reader's own."""
+    if not isinstance(scenario, str) and foreign(type(scenario)):
+        raise ValueError(f"scenario is {scenario}; stored keeps the package's own games only.")
+    kinds = [] if isinstance(algorithm, str) else [type(algorithm), *_machines(algorithm)]
+    if isinstance(algorithm, Own) or any(map(foreign, kinds)):
+        only = "stored keeps the package's own algorithms and machines only"
+        raise ValueError(f"algorithm is {algorithm}; {only}.")
 
 
-def _known(thing) -> list:
+def _machines(algorithm) -> list:
+    """The classes of an algorithm's machines, also where functools.partial holds them."""
+    machines = [getattr(algorithm, name, None) for name in ("machine", "right")]
+    return [getattr(machine, "func", machine) for machine in machines if machine is not None]
+
+
+def _named(thing) -> list:
     """A name; else also the digests of a game and its utilities: games of one name may differ."""
     if isinstance(thing, str):
         return [thing]

@@ -33,7 +33,7 @@ def write_text(name: str, text: str) -> Path:
 
 def write_volatile(name: str, text: str) -> Path:
     """Write a file of what differs from run to run (times), kept apart from the results."""
-    apart = folder().with_name(folder().name + "-volatile")
+    apart = place.volatile(place.root(), place.profile())
     return place.write(place.inside(apart, name), text)
 
 

@@ -40,12 +40,12 @@ def witnesses(claim: Mapping, role: str, ledgers: Mapping[str, list]) -> list[di
     rows = []
     for page, steps in claim.get(role, {}).items():
         for step in [steps] if isinstance(steps, str) else steps:
-            found = [row for row in ledgers.get(page, []) if row["step"] == step]
-            if not found:
+            matching = [row for row in ledgers.get(page, []) if row["step"] == step]
+            if not matching:
                 raise LookupError(
                     f"claim {claim['id']} names the step {step!r}, which page {page} does not have."
                 )
-            rows.append({"page": page, **found[0]})
+            rows.append({"page": page, **matching[0]})
     return rows
 
 
@@ -56,7 +56,7 @@ def from_witnesses(claim: Mapping, ledgers: Mapping[str, list]) -> str:
     it should have refuted stays open, and what it bounds stays bounded.
     """
     rows = {role: witnesses(claim, role, ledgers) for role in ROLES}
-    shown = {role: any(row["kind"] != OPEN for row in found) for role, found in rows.items()}
+    shown = {role: any(row["kind"] != OPEN for row in named) for role, named in rows.items()}
     if shown["refuted"]:
         return FALSE
     if shown["short"]:
@@ -84,13 +84,13 @@ def sentence(R: str, results: Results) -> Found:
     need = len(here) // 2 + 1 if R == "R3" else len(here)
     there = int((grid >= need).sum())
     enough = "all" if need == len(here) else f"{need} or more"
-    said = (
+    numbers = (
         f"holds in {here.sum()} of {len(here)} scenarios at this edition's constants; "
         f"on the map it holds in {enough} scenarios at {there} of {len(grid)} settings"
     )
     at_home = here.sum() >= need
     somewhere = at_home or 2 * there >= len(grid)
-    return settled(bool(at_home and there == len(grid)), bool(somewhere)), said
+    return settled(bool(at_home and there == len(grid)), bool(somewhere)), numbers
 
 
 def together(results: Results) -> Found:
@@ -99,12 +99,12 @@ def together(results: Results) -> Found:
     good = consistent(grid, n)
     fresh = results("choices-confirmed")
     again = consistent(fresh, n)
-    said = f"no significant contradiction at {good.sum()} of the {len(good)} settings of the map"
+    numbers = f"no significant contradiction at {good.sum()} of the {len(good)} settings of the map"
     if good.any():
-        said += f", and at {again.sum()} of them again with fresh seeds"
+        numbers += f", and at {again.sum()} of them again with fresh seeds"
     counts = ", ".join(f"{R} in {fresh[R][0]:.0f}" for R in ("R1", "R2", "R3"))
-    said += f"; at the best setting, with fresh seeds, {counts} of {n} scenarios"
-    return settled(bool(good.all()), bool(again.any())), said
+    numbers += f"; at the best setting, with fresh seeds, {counts} of {n} scenarios"
+    return settled(bool(good.all()), bool(again.any())), numbers
 
 
 def consistent(grid: Mapping[str, np.ndarray], n: int) -> np.ndarray:
@@ -121,8 +121,10 @@ def tournaments(results: Results) -> Found:
             means[a].setdefault(scenario, []).append(mean)
     ratio = [np.divide(means["MultiSBM"][name], means["IF"][name]) for name in means["IF"]]
     last = np.array([curve[-1] for curve in ratio])
-    said = f"MultiSBM's regret is {last.min():.2f} to {last.max():.2f} times IF's at the last time"
-    return settled(_within(np.concatenate(ratio), 2), _within(last, 4)), said
+    numbers = (
+        f"MultiSBM's regret is {last.min():.2f} to {last.max():.2f} times IF's at the last time"
+    )
+    return settled(_within(np.concatenate(ratio), 2), _within(last, 4)), numbers
 
 
 def _within(ratio: np.ndarray, factor: float) -> bool:
@@ -134,11 +136,11 @@ def arms(results: Results) -> Found:
     rows = results("growth-exponents")
     mine = (rows["algorithm"] == "MultiSBM") & (rows["exponent of"] == "K-1")
     value = rows["simulated"][mine]
-    said = (
+    numbers = (
         f"local exponents {value.min():.2f} to {value.max():.2f} in K - 1; "
         "for the leading term alone the exponent 1 is proved"
     )
-    return settled(bool(value.max() < 1.1), bool(value.max() < 2)), said
+    return settled(bool(value.max() < 1.1), bool(value.max() < 2)), numbers
 
 
 def dominated(results: Results) -> Found:
@@ -146,12 +148,12 @@ def dominated(results: Results) -> Found:
     rows = results("growth-share")
     share, at = rows["share"], dict(zip(rows["scenario"], rows["share"], strict=True))
     early, late = at["1good/linear"], at["1good/linear long"]
-    said = (
+    numbers = (
         f"that machine pays {100 * share.min():.0f} to {100 * share.max():.0f} % at the horizons "
         f"simulated, in 1good {100 * early:.0f} % and later {100 * late:.0f} %; "
         "it is proved to pay all of the leading term"
     )
-    return settled(bool(share.min() > 0.8), bool(late > early)), said
+    return settled(bool(share.min() > 0.8), bool(late > early)), numbers
 
 
 def stuck(results: Results) -> Found:
@@ -159,12 +161,12 @@ def stuck(results: Results) -> Found:
     tail, shape = results("tails-sparring"), results("tails-shape")
     above = float(tail["above"][tail["s"] == 500][0])
     mine = {a: float(x) for a, x in zip(shape["algorithm"], shape["largest"] / shape["median"])}
-    said = (
+    numbers = (
         f"{100 * above:.1f} % of the runs of 1good are 500 above the median; the largest run is "
         f"{mine['Sparring']:.1f} medians, that of MultiSBM {mine['MultiSBM']:.1f}"
     )
     apart = mine["Sparring"] > 2 * mine["MultiSBM"]
-    return settled(above > 0.002 and apart, above > 0 and apart), said
+    return settled(above > 0.002 and apart, above > 0 and apart), numbers
 
 
 def progressions(results: Results) -> Found:
@@ -185,11 +187,11 @@ def sides(results: Results) -> Found:
     rate = dict(zip(two["algorithm"][other], two["regret per round"][other], strict=True))
     hoped = rate["Sparring"] < 0.1 * min(rate["MultiSBM"], rate["Doubler"])
     worst = ties["regret per round"][ties["algorithm"] == "Sparring"].max()
-    said = (
+    numbers = (
         f"where the sides disagree Sparring pays {rate['Sparring']:.4f} a round, MultiSBM "
         f"{rate['MultiSBM']:.2f}; under a strong bias in ties Sparring pays {worst:.2f}"
     )
-    return settled(bool(hoped and worst < 0.01), bool(hoped)), said
+    return settled(bool(hoped and worst < 0.01), bool(hoped)), numbers
 
 
 RULES = {
@@ -247,8 +249,8 @@ def judge(claim: Mapping, ledgers: Mapping, linear: Mapping, results: Results) -
         "errata": claim.get("errata", []),
     }
     unique = {(row["page"], row["step"]): row for row in rows}
-    found = {"numbers": numbers, "witnesses": list(unique.values())}
-    return kept | {"verdict": verdict, "pages": list(dict.fromkeys(pages))} | found
+    evidence = {"numbers": numbers, "witnesses": list(unique.values())}
+    return kept | {"verdict": verdict, "pages": list(dict.fromkeys(pages))} | evidence
 
 
 def decided_by(claim: Mapping) -> str:

@@ -16,7 +16,6 @@ a check may lack power: the twin holds too, or too few samples settle the claim.
 
 import json
 import re
-import time
 from collections.abc import Callable
 from html import escape
 from itertools import product
@@ -182,7 +181,7 @@ class Ledger:
     COLUMNS = ("step", "kind", "says", "how", "twin")
 
     def __init__(self, page: str, defaults: Defaults | None = None):
-        self.page, self.rows, self.seconds = page, [], []
+        self.page, self.rows = page, []
         self.defaults = defaults or Defaults({}, {})
 
     def proved(self, step: str, says: str, claim, twin) -> None:
@@ -202,12 +201,11 @@ class Ledger:
         self._enter("measured", step, says, claim, twin)
 
     def _enter(self, kind: str, step: str, says: str, claim, twin) -> None:
-        start = time.perf_counter()
-        (found, holds, how), (_, twin_holds, twin_how) = _check(claim), _check(twin)
+        (seen_as, holds, how), (_, twin_holds, twin_how) = _check(claim), _check(twin)
         if isinstance(twin, AtMost):
             twin_holds = not twin.refuted()  # a twin that says nothing is not refused
-        if found != kind:
-            raise Refused(f"{step}: a {found} check was entered as {kind}.")
+        if seen_as != kind:
+            raise Refused(f"{step}: a {seen_as} check was entered as {kind}.")
         if not holds and not self._spares(claim):
             raise Refused(f"{step}: {says} - does not hold ({how}).")
         if holds and twin_holds and not self.defaults.changed:
@@ -216,7 +214,6 @@ class Ledger:
             kind, how = OPEN, f"no verdict with {self.defaults}; the claim: {how}"
         row = dict(zip(self.COLUMNS, (step, kind, says, how, twin_how), strict=True))
         self.rows.append(row | {"anchor": self._anchor(step)})
-        self.seconds.append(time.perf_counter() - start)
         _display(Verdict(self.rows[-1]))
 
     def _spares(self, claim) -> bool:
@@ -233,7 +230,6 @@ class Ledger:
     def show(self) -> "Ledger":
         """This ledger, for display; it is also written to the results for the page of ledgers."""
         tables.write_text(f"ledgers/{self.page}.json", json.dumps(self.rows, indent=1))
-        tables.write_volatile(f"ledgers/{self.page}.json", json.dumps(self.seconds))
         return self
 
     def _repr_html_(self) -> str:

@@ -241,7 +241,7 @@ def test_a_cell_that_is_not_plain_python_may_import_anything(root, text):
 def checkout(tmp_path_factory):
     """A copy of what decides the outputs of the real notebooks, and of what does not."""
     copy = tmp_path_factory.mktemp("checkout")
-    for name in ("dueling", "edition", "book"):
+    for name in ("dueling", "edition", "book", "formal"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("_toc.yml", "_config.yml", "requirements.txt", "Makefile"):
         shutil.copy(ROOT / name, copy / name)
@@ -255,11 +255,20 @@ def marks(checkout):
     return {name: notebooks.fingerprint(checkout, name, smoke) for name in names}
 
 
-def touched(checkout, file):
+def another_word(text):
+    return text + b"\n# another word\n"
+
+
+def another_title(text):
+    """A notebook whose first line of prose says more."""
+    return text.replace(b'"# ', b'"# More on ', 1)
+
+
+def touched(checkout, file, edit=another_word):
     """The notebooks that would run again after an edit of a file."""
     path, before = checkout / file, marks(checkout)
     text = path.read_bytes()
-    path.write_bytes(text + b"\n# another word\n")
+    path.write_bytes(edit(text))
     after = marks(checkout)
     path.write_bytes(text)
     return {name for name in before if before[name] != after[name]}
@@ -271,7 +280,7 @@ NO_INPUT = [
     *(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / "edition" / "sphinx").glob("*.py"))),
     *(p.relative_to(ROOT).as_posix() for p in sorted((ROOT / "edition" / "release").glob("*.*"))),
     *("book/_static/custom.css", "book/_static/book.js", "book/index.md", "book/references.bib"),
-    *("_config.yml", "_toc.yml", "Makefile", "requirements.txt", "book/profiles.yml"),
+    *("_config.yml", "Makefile", "requirements.txt", "book/profiles.yml"),
 ]
 
 
@@ -285,16 +294,28 @@ def test_what_shows_or_runs_the_book_runs_nothing_again(checkout):
     assert {name for name in before if before[name] != after[name]} <= {asks}
 
 
+#: The pages that list what the ledgers of all proofs hold.
+LISTS = {"book/back/errata", "book/back/witnesses", "book/experiments/claims"}
+
+
 @pytest.mark.parametrize(
     ("file", "names"),
     [
         ("edition/verdicts.py", {"book/experiments/claims"}),
         ("book/experiments/claims.yml", {"book/experiments/claims"}),
         ("book/back/notation.yml", {"book/back/notation"}),
+        ("formal/checked.json", {"book/theory/champion", "book/theory/doubler", *LISTS}),
+        ("_toc.yml", {"book/back/notation", "book/back/statements", *LISTS}),
     ],
 )
 def test_a_page_s_own_helper_runs_that_page_again(checkout, file, names):
     assert touched(checkout, file) == names
+
+
+def test_an_edit_of_prose_runs_the_list_of_statements_again_which_quotes_it(checkout):
+    quoting = {"book/back/statements"}
+    assert touched(checkout, "book/theory/champion.ipynb", another_title) == quoting
+    assert touched(checkout, "book/experiments/figure.ipynb", another_title) == set()
 
 
 def test_what_every_notebook_imports_runs_them_all_again(checkout):
@@ -421,7 +442,7 @@ def edited_record(path):
 def test_a_damaged_execution_is_none(root, executions, damage):
     assert built(root) == 0
     damage(outputs(root))
-    with pytest.raises(notebooks.Refusal, match="not executed yet"):
+    with pytest.raises(place.Refusal, match="not executed yet"):
         overlay.overlaid(root, "full", "book/a")
     assert built(root) == 0
     assert executions == ["book/a", "book/a"]
@@ -504,7 +525,7 @@ def timed(monkeypatch):
         events.append(("began", name))
         time.sleep(tenths.get(name, 0) / 10)
         if tenths.get(name) == 0:
-            raise notebooks.Refusal(f"{name} failed")
+            raise place.Refusal(f"{name} failed")
         events.append(("ended", name))
 
     monkeypatch.setattr(run, "execute", fake)
@@ -613,7 +634,7 @@ def test_times_in_words():
 
 
 def test_overlay_refuses_what_was_not_executed(root):
-    with pytest.raises(notebooks.Refusal, match="not executed yet"):
+    with pytest.raises(place.Refusal, match="not executed yet"):
         overlay.overlaid(root, "full", "book/a")
 
 
@@ -621,7 +642,7 @@ def test_overlay_refuses_what_was_not_executed(root):
 def test_overlay_refuses_what_is_stale(root, executions, change):
     assert built(root) == 0
     change(root)
-    with pytest.raises(notebooks.Refusal, match="changed since its execution"):
+    with pytest.raises(place.Refusal, match="changed since its execution"):
         overlay.overlaid(root, "full", "book/a")
 
 

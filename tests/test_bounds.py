@@ -71,7 +71,7 @@ def test_pulls_hold_for_all_T(means, alpha):
     N = [exact.mean(law, lambda n: n[1]) for law in ucb_laws(means, 60, alpha)[1:]]
     sharp = bounds.pulls_sharp(g, T, alpha)
     assert (sharp + 1e-12 >= N).all()
-    assert (sharp <= bounds.pulls_A3(g, T, alpha)).all() and (sharp <= T).all()
+    assert (sharp <= bounds._pulls_A3(g, T, alpha)).all() and (sharp <= T).all()
 
 
 @pytest.mark.parametrize("alpha", ALPHAS)
@@ -110,7 +110,7 @@ def constant_rewards(T, alpha):
 def test_leading_constant_of_ucb_is_attained(alpha):
     T = 3000
     N, lead = constant_rewards(T, alpha), (alpha + 2) / 2 * math.log(T)
-    assert 0.6 * lead < N <= bounds.pulls_sharp(1, T, alpha) < bounds.pulls_A3(1, T, alpha)
+    assert 0.6 * lead < N <= bounds.pulls_sharp(1, T, alpha) < bounds._pulls_A3(1, T, alpha)
     assert bounds.pulls_sharp(1, T, alpha) / 2 < N  # half the sharp bound is refuted
     assert lead / 2 < N  # and so is half the constant
 

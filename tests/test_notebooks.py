@@ -1,6 +1,9 @@
 """Notebooks as a reader uses them: all cells twice in one kernel, every parameter changed."""
 
 import ast
+import builtins
+import io
+import json
 import re
 import shlex
 import shutil
@@ -8,7 +11,6 @@ import subprocess
 import sys
 import warnings
 from contextlib import redirect_stdout
-from io import StringIO
 from itertools import accumulate
 from pathlib import Path
 
@@ -19,7 +21,7 @@ import numpy as np
 import pytest
 import yaml
 
-from edition import notebook, notebooks, place, run
+from edition import notebook, notebooks, place, run, witness
 
 ROOT = Path(__file__).parents[1]
 NAMES = notebooks.notebooks(ROOT)
@@ -191,11 +193,33 @@ def play(name, settings, names):
     for cell, source in code(name).items():
         if cell == "parameters":
             source += "".join(f"\n{key} = {value!r}" for key, value in settings.items())
-        with redirect_stdout(StringIO()) as text:
+        with redirect_stdout(io.StringIO()) as text:
             exec(compile(source, f"{name}: {cell}", "exec"), names)
         printed[cell] = re.sub("counterexample .*", "", text.getvalue())
     plt.close("all")
     return printed
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The files that are opened, or asked for."""
+    paths, plain_open = set(), open
+
+    def noting(file, *words, **options):
+        if isinstance(file, str | Path):
+            paths.add(Path(file).resolve())
+        return plain_open(file, *words, **options)
+
+    for module in (builtins, io):
+        monkeypatch.setattr(module, "open", noting)
+    return paths
+
+
+def known(name):
+    """The files besides modules and results that the fingerprint of a notebook counts."""
+    parts = notebooks.in_order(ROOT, [name])
+    sources = {notebooks.source(ROOT, part) for part in parts}
+    return sources.union(*(notebooks.reads(ROOT, part) for part in parts))
 
 
 @pytest.fixture
@@ -214,12 +238,29 @@ def checkout(tmp_path, monkeypatch):
 
 
 @pytest.mark.built
+@pytest.mark.parametrize("profile", ["full", "smoke"])
+def test_no_check_of_a_built_book_is_open(profile):
+    """With the profile's own parameters each check of the pages of proofs has power."""
+    usual, folder = notebooks.profile_parameters(ROOT, profile), place.results(ROOT, profile)
+    records = {p: notebooks.record(ROOT, profile, p) for p in place.proofs(ROOT).values()}
+    built = [p for p in records if records[p].get("parameters") == usual.get(p, {})]
+    if not built:
+        pytest.skip(f"the book of the profile {profile} is not built")
+    ledgers = [folder / "ledgers" / f"{page.rpartition('/')[2]}.json" for page in built]
+    rows = [row for path in ledgers for row in json.loads(place.read(path))]
+    assert [row["anchor"] for row in rows if row["kind"] == witness.OPEN] == []
+
+
+@pytest.mark.built
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [marked(name) for name in NAMES])
-def test_all_cells_run_again_and_with_every_parameter_changed(checkout, name):
+def test_all_cells_run_again_and_with_every_parameter_changed(checkout, opened, name):
     names, small = {"__name__": "__main__"}, notebooks.profile_parameters(ROOT, "smoke")
     first, second = (play(name, small.get(name, {}), names) for _ in range(2))
     assert first == second
+    places = [ROOT / part for part in ("book", "formal", "_toc.yml")]
+    inputs = {path for path in opened for place in places if path.is_relative_to(place)}
+    assert inputs <= known(name) | {ROOT / "book" / "profiles.yml"}  # parameters count one by one
     if name in place.proofs(ROOT).values():
         assert not re.search("^open: ", "\n".join(first.values()), re.M), "checks have power"
     others = small.get(name, {}) | QUICK.get(name, {}) | {"workers": 1}

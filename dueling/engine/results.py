@@ -1,7 +1,6 @@
 """The outcome of many runs: arrays, where they come from, and how they look."""
 
 import json
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from . import checks
+from . import checks, files
 from .audit import audit, checksum
 
 FORMAT = "dueling result 2"
@@ -144,19 +143,11 @@ class Result:
         The same result gives the same bytes.
         """
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
         sums = {"checksum": checksum(self.checkpoints, self.arrays)}
         head = {"format": FORMAT, "arrays": sorted(self.arrays), **self.about, **sums}
         named = {"about": np.array(json.dumps(head, sort_keys=True)), **self.arrays}
-        half = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with open(half, "wb") as file:
-                np.savez_compressed(file, checkpoints=self.checkpoints, **named)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(half, path)
-        finally:
-            half.unlink(missing_ok=True)
+        with files.whole(path) as file:
+            np.savez_compressed(file, checkpoints=self.checkpoints, **named)
         return path
 
     @staticmethod

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..engine import checks
+from ..engine import checks, files
 from ..engine.algorithm import Algorithm
 
 FORMAT = {"format": "dueling live log", "version": 1}
@@ -63,12 +63,9 @@ def path(name: str, value: Any) -> Path:
 
 def write(path: Path, entries: list) -> File:
     """Write a whole log, or leave the file as it was."""
-    text, half = b"".join(map(_bytes, entries)), Path(f"{path}.{os.getpid()}.part")
-    try:
-        half.write_bytes(text)
-        os.replace(half, path)
-    finally:
-        half.unlink(missing_ok=True)
+    text = b"".join(map(_bytes, entries))
+    with files.whole(path) as file:
+        file.write(text)
     return File(path, len(text))
 
 

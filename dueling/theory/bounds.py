@@ -33,11 +33,6 @@ LEAST = 1e-9
 # UCB: Lemma A, pull counts of an arm with gap g
 
 
-def pulls_A3(g: ArrayLike, n: ArrayLike, alpha: float) -> Any:
-    r"""Lemma A3: a bound on :math:`\mathbb E N_i(n)`, :math:`2\beta\ln n/g^2+1+2/\alpha`."""
-    return _pulls_A3(g, n, alpha)
-
-
 def pulls_sharp(g: ArrayLike, n: ArrayLike, alpha: float, eps: ArrayLike = EPS) -> Any:
     r"""Lemma A2, minimised over eps: a bound :math:`A(g,n)` on :math:`\mathbb E N_i(n)`.
 
@@ -246,7 +241,7 @@ def multisbm_gaps(
         &\nu_{zx}=\Big\lceil\frac{2\beta\ln T}{G_{zx}^2}\Big\rceil,\quad m_x=1+\sum_z\nu_{zx}.
 
     `G[x, y]` is the gap of arm y inside machine :math:`S_x` (:func:`gap_matrix`), positive
-    wherever :math:`w_y>0`; :math:`A_3` is :func:`pulls_A3`.
+    wherever :math:`w_y>0`; Lemma A3's bound is :math:`A_3(g,n)=2\beta\ln n/g^2+1+2/\alpha`.
     """
     cost = _costly("G", G, w, 2)
     nu = np.ceil(2 * (alpha + 2) * math.log(T) / G[:, cost] ** 2)

@@ -53,12 +53,12 @@ def sample(paths: list[Path], rounds: float, seed: str) -> list[Path]:
 
 def same(path: Path, workers: int) -> bool:
     """Whether a result comes out again, bit for bit."""
-    found = Result.load(path)
-    scenario, algorithm, *_ = json.loads(found.about["key"])
-    settings = {name: found.about[name] for name in SETTINGS}
-    settings |= {"checkpoints": found.checkpoints, "workers": workers}
+    stored = Result.load(path)
+    scenario, algorithm, *_ = json.loads(stored.about["key"])
+    settings = {name: stored.about[name] for name in SETTINGS}
+    settings |= {"checkpoints": stored.checkpoints, "workers": workers}
     fresh = simulate(scenario[0], algorithm[0], **settings)
-    return all(fresh.arrays[k].tobytes() == a.tobytes() for k, a in found.arrays.items())
+    return all(fresh.arrays[k].tobytes() == a.tobytes() for k, a in stored.arrays.items())
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -103,11 +103,11 @@ def keep(results: Path, folder: Path) -> str:
     """Copy the tables of a build and list its simulations; the sum of that list."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(simulations(results))
-    found = {path.relative_to(results): path for path in sorted(results.rglob("*.csv"))}
-    for name, path in found.items():
+    tables = {path.relative_to(results): path for path in sorted(results.rglob("*.csv"))}
+    for name, path in tables.items():
         write(folder / TABLES / name, read(path))
     for old in (folder / TABLES).rglob("*.csv"):
-        if old.relative_to(folder / TABLES) not in found:
+        if old.relative_to(folder / TABLES) not in tables:
             old.unlink()
     return sum_of(write(folder / SIMULATIONS, text.getvalue()))
 

@@ -59,20 +59,20 @@ class Edition:
         if not project:
             return {}
         branch = self.branch
-        found = {"Edit this page": f"{self.repository}/edit/{branch}/{path}"}
+        addresses = {"Edit this page": f"{self.repository}/edit/{branch}/{path}"}
         if path.endswith(".ipynb") and host in PROVIDERS:
             binder = f"https://mybinder.org/v2/{PROVIDERS[host]}/{project}/{branch}"
-            found["Run on Binder"] = f"{binder}?urlpath=lab/tree/{path}"
+            addresses["Run on Binder"] = f"{binder}?urlpath=lab/tree/{path}"
         if path.endswith(".ipynb") and host == "github.com":
             colab = "https://colab.research.google.com/github"
-            found["Run on Colab"] = f"{colab}/{project}/blob/{branch}/{path}"
-        return found
+            addresses["Run on Colab"] = f"{colab}/{project}/blob/{branch}/{path}"
+        return addresses
 
 
 def edition(root: Path) -> Edition:
     """The facts of the checkout at ``root``."""
     pyproject = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
-    project, own = pyproject["project"], pyproject["tool"]["edition"]
+    project, publication = pyproject["project"], pyproject["tool"]["edition"]
     return Edition(
         version=project["version"],
         authors=[author["name"] for author in project["authors"]],
@@ -80,5 +80,5 @@ def edition(root: Path) -> Edition:
         licence=project["license"],
         commit=commit(root),
         lock=sum_of(root / "requirements.txt"),
-        **own,
+        **publication,
     )

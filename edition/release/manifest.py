@@ -27,6 +27,7 @@ from dueling.engine.provenance import edited
 
 from .. import place
 from ..kernel import COMMON, vectors
+from ..place import Refusal
 from ..sums import differing, sum_of, sums
 from . import elsewhere, rows
 from .facts import edition
@@ -43,20 +44,16 @@ AGAIN = "git restores it, and make manifest writes it anew after a full build"
 Differences = list[str]
 
 
-class Refused(ValueError):
-    """Why there is nothing to compare with, or to write."""
-
-
 def made_at(root: Path) -> dict[str, str]:
     """What must be the same for equal bytes to be expected."""
-    found = vectors()
+    extensions = vectors()
     return {
         "lock": edition(root).lock,
         "python": ".".join(platform.python_version_tuple()[:2]),
         "machine": f"{platform.system()} {platform.machine()}",
         "libc": " ".join(platform.libc_ver()),
         "numpy": version("numpy"),
-        "vectors": COMMON if COMMON in found else " ".join(found),
+        "vectors": COMMON if COMMON in extensions else " ".join(extensions),
     }
 
 
@@ -69,13 +66,13 @@ def write(root: Path) -> None:
     """Keep of a full build where it was made, its checksums, tables, simulations and words."""
     build, path = root / "_build", root / MANIFEST
     if why := unfit(build):
-        raise Refused(f"No manifest: {why}; make book first.")
+        raise Refusal(f"No manifest: {why}; make book first.")
     path.parent.mkdir(exist_ok=True)
-    known = {"place": made_at(root), "sums": built(build)}
-    known["simulations"] = elsewhere.keep(build / "results", path.parent)
-    known["settings"] = elsewhere.records(build / "results", known["sums"]["results"])
-    known["words"] = elsewhere.articles(build / "html", known["sums"]["pages"])
-    place.write(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+    manifest = {"place": made_at(root), "sums": built(build)}
+    manifest["simulations"] = elsewhere.keep(build / "results", path.parent)
+    manifest["settings"] = elsewhere.records(build / "results", manifest["sums"]["results"])
+    manifest["words"] = elsewhere.articles(build / "html", manifest["sums"]["pages"])
+    place.write(path, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
     print(f"wrote {MANIFEST}")
 
 
@@ -83,24 +80,24 @@ def load(root: Path) -> dict[str, Any]:
     """The manifest, if it is whole and the tables beside it are those it was written with."""
     path = root / MANIFEST
     if not path.exists():
-        raise Refused(f"There is no {MANIFEST} yet: make manifest writes it after a full build.")
+        raise Refusal(f"There is no {MANIFEST} yet: make manifest writes it after a full build.")
     try:
-        known = json.loads(place.read(path))
-        parts = [known["place"], known["words"], *(known["sums"][kind] for kind in KINDS)]
-        kept = {elsewhere.SIMULATIONS: known["simulations"]} | {
+        manifest = json.loads(place.read(path))
+        parts = [manifest["place"], manifest["words"], *(manifest["sums"][kind] for kind in KINDS)]
+        kept = {elsewhere.SIMULATIONS: manifest["simulations"]} | {
             f"{elsewhere.TABLES}/{name}": wanted
-            for name, wanted in known["sums"]["results"].items()
+            for name, wanted in manifest["sums"]["results"].items()
             if name.endswith(".csv")
         }
     except (ValueError, LookupError, TypeError, AttributeError):
         parts = [None]
     if not all(part and isinstance(part, dict) for part in parts):
-        raise Refused(f"{MANIFEST} is not a whole manifest: {AGAIN}.")
+        raise Refusal(f"{MANIFEST} is not a whole manifest: {AGAIN}.")
     for name, wanted in kept.items():
         file = path.parent / name
         if not file.is_file() or sum_of(file) != wanted:
-            raise Refused(f"{MANIFEST.parent / name} is not the manifest's: {AGAIN}.")
-    return known
+            raise Refusal(f"{MANIFEST.parent / name} is not the manifest's: {AGAIN}.")
+    return manifest
 
 
 def unfit(build: Path) -> str:
@@ -126,19 +123,19 @@ def explained(lines: Differences, wanted: Path, found: Path) -> Differences:
     return [told for line in lines for told in columns(line) or [line]]
 
 
-def against(known: dict[str, Any], root: Path, kinds: list[str]) -> tuple[Differences, str]:
+def against(manifest: dict[str, Any], root: Path, kinds: list[str]) -> tuple[Differences, str]:
     """The differences between a build and a manifest, and what was compared how."""
     build, kept, here = root / "_build", root / MANIFEST.parent, made_at(root)
-    wanted, found = known["sums"], built(build)
-    other = [key for key in here if here[key] != known["place"].get(key)]
+    wanted, present = manifest["sums"], built(build)
+    other = [key for key in here if here[key] != manifest["place"].get(key)]
     lines, how = {}, [f"on another {', '.join(other)}"]
     for kind in kinds:
         folder = build / KINDS[kind]
         if other:
-            lines[kind], method = ELSEWHERE[kind](known, found[kind], folder, kept)
+            lines[kind], method = ELSEWHERE[kind](manifest, present[kind], folder, kept)
             how += method
         else:
-            told = differing(wanted[kind], found[kind])
+            told = differing(wanted[kind], present[kind])
             lines[kind] = explained(told, kept / elsewhere.TABLES, folder)
     files = sum(len(wanted[kind]) for kind in kinds)
     rule = ",\n  ".join(how) if other else f"{files} files, byte for byte"
@@ -169,7 +166,7 @@ def compare_trees(first: Path, second: Path, kinds: list[str]) -> int:
             lines += [f"{name}: {line}" for line in told]
             counted += len(left)
     if not counted:
-        raise Refused(f"{first} holds nothing to compare: it must be a folder _build.")
+        raise Refusal(f"{first} holds nothing to compare: it must be a folder _build.")
     return tell(lines, f"{counted} files, byte for byte")
 
 
@@ -183,7 +180,7 @@ def ready(root: Path) -> None:
         print(f"git does not tell whether the tree has changes ({reason}); going on without it.")
         return
     if changed:
-        raise Refused("The tree has changes: commit or drop them first.")
+        raise Refusal("The tree has changes: commit or drop them first.")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -206,7 +203,7 @@ def main(argv: list[str] | None = None) -> int:
             (write if options.write else ready)(ROOT)
             return 0
         return tell(*against(load(ROOT), ROOT, kinds))
-    except Refused as why:
+    except Refusal as why:
         print(why)
         return 1
 

@@ -26,7 +26,7 @@ from pypdf import PdfReader, PdfWriter
 from pypdf.generic import Fit
 
 from .. import place
-from ..notebooks import Refusal
+from ..place import Refusal
 from ..sphinx.about import PDF
 from . import browser
 from .facts import Edition, edition
@@ -148,7 +148,7 @@ def keep_verdicts(fold: Tag) -> None:
 
 
 def relink(element: Tag, page: str) -> None:
-    """Nothing; links between pages lead inside the document, pictures are found from it."""
+    """Let links between pages lead inside the document, and pictures be found from it."""
     link = element.get("href")
     if link and not urlsplit(link).scheme:
         to = urljoin(f"{page}.html", link)
@@ -272,10 +272,10 @@ def printed(tab: Any, source: Path, target: Path) -> dict[str, int]:
 def pages_of(path: Path) -> dict[str, int]:
     """The page on which each target of the contents begins."""
     reader = PdfReader(path)
-    found = {}
-    for name, target in reader.named_destinations.items():
-        found[name.lstrip("/")] = reader.get_destination_page_number(target) + 1
-    return found
+    return {
+        name.lstrip("/"): reader.get_destination_page_number(target) + 1
+        for name, target in reader.named_destinations.items()
+    }
 
 
 def words(heading: Tag) -> str:
@@ -289,7 +289,7 @@ def words(heading: Tag) -> str:
 
 
 def outline(writer: Any, chapters: list[Chapter]) -> None:
-    """Nothing; the PDF's outline has the chapters and their sections."""
+    """Put the chapters and their sections into the PDF's outline."""
     places = writer.named_destinations
 
     def item(target: str, heading: Tag, parent: Any = None) -> Any:
@@ -304,7 +304,7 @@ def outline(writer: Any, chapters: list[Chapter]) -> None:
 
 
 def finish(path: Path, about: Edition, chapters: list[Chapter]) -> None:
-    """Nothing; the PDF has an outline, names the book, and no date."""
+    """Give the PDF an outline and the name of the book; it has no date."""
     logging.getLogger("pypdf").setLevel(logging.ERROR)  # Chromium counts its objects otherwise
     writer = PdfWriter(clone_from=path)
     writer.pdf_header = "%PDF-1.7"  # it has tags

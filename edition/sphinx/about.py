@@ -103,13 +103,13 @@ def on_page(app: Sphinx, pagename: str, template: str, context: dict[str, Any], 
 
 def offers(app: Sphinx, page: str, pathto: Any) -> dict[str, str]:
     """What a page offers: label -> address."""
-    found = {}
+    offered = {}
     if figures.is_notebook(app, page):
-        found["Notebook"] = pathto(f"notebooks/{page}.ipynb", 1)
+        offered["Notebook"] = pathto(f"notebooks/{page}.ipynb", 1)
     if with_pdf():
-        found["The book as PDF"] = pathto(PDF, 1)
+        offered["The book as PDF"] = pathto(PDF, 1)
     source = Path(app.env.doc2path(page)).relative_to(app.srcdir).as_posix()
-    return found | facts(app).links(source)
+    return offered | facts(app).links(source)
 
 
 def box(app: Sphinx, page: str, offered: dict[str, str], context: dict[str, Any]) -> str:

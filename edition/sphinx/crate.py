@@ -43,10 +43,10 @@ def parameters(root: Path, profile: str, page: str) -> dict[str, Any]:
     import papermill
 
     logging.getLogger("papermill").setLevel(logging.WARNING)  # or it tells of each file
-    known = papermill.inspect_notebook(str(notebooks.source(root, page)))
-    own = {name: about["default"] for name, about in known.items()}
-    given = notebooks.record(root, profile, page).get("parameters", {})
-    return own | {name: json.dumps(value) for name, value in given.items()}
+    inspected = papermill.inspect_notebook(str(notebooks.source(root, page)))
+    defaults = {name: about["default"] for name, about in inspected.items()}
+    others = notebooks.record(root, profile, page).get("parameters", {})
+    return defaults | {name: json.dumps(value) for name, value in others.items()}
 
 
 def file(out: Path, path: str, name: str, **more: Any) -> Entity:
@@ -62,14 +62,14 @@ def page_entities(root: Path, out: Path, profile: str, page: str) -> Iterator[En
     notebook, run = f"notebooks/{page}.ipynb", f"#run-{page}"
     yield file(out, notebook, page, **{"@type": ["File", "SoftwareSourceCode"]})
     wrote = notebooks.record(root, profile, page).get("wrote", {})
-    made = []
+    products = []
     for path, made_in in wrote.items():
-        made.append(file(out, f"data/{path}", path, cell=made_in["cell"]))
+        products.append(file(out, f"data/{path}", path, cell=made_in["cell"]))
     for figure in figures.figures(root, profile, page):
         tables = [{"@id": f"data/{table}.csv"} for table in figure.tables]
         for suffix in ("svg", "png"):
             more = {"cell": figure.cell, "description": figure.caption, "isBasedOn": tables}
-            made.append(file(out, f"figures/{figure.name}.{suffix}", figure.name, **more))
+            products.append(file(out, f"figures/{figure.name}.{suffix}", figure.name, **more))
     values = parameters(root, profile, page)
     for name, value in values.items():
         yield {"@id": f"{run}-{name}", "@type": "PropertyValue", "name": name, "value": value}
@@ -79,9 +79,9 @@ def page_entities(root: Path, out: Path, profile: str, page: str) -> Iterator[En
         "name": f"papermill run of {page}, profile {profile}",
         "instrument": [{"@id": notebook}, {"@id": "#environment"}],
         "object": [{"@id": f"{run}-{name}"} for name in values],
-        "result": [{"@id": entity["@id"]} for entity in made],
+        "result": [{"@id": entity["@id"]} for entity in products],
     }
-    yield from made
+    yield from products
 
 
 def dataset(edition: Edition, parts: list[Entity], authors: list[Entity]) -> Entity:

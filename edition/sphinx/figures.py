@@ -40,7 +40,7 @@ def notebook(root: Path, profile: str, page: str) -> dict[str, Any]:
     """The notebook as the page shows it; no cells when it was not executed."""
     try:
         return overlaid(root, profile, page)
-    except notebooks.Refusal:  # the overlay has warned already
+    except place.Refusal:  # the overlay has warned already
         return {"cells": []}
 
 
@@ -48,8 +48,8 @@ def tables(root: Path, profile: str, page: str) -> dict[str, str]:
     """The tables that a page's notebook wrote (paths without suffix), and the cell of each."""
     wrote = notebooks.record(root, profile, page).get("wrote", {})
     return {
-        file.removesuffix(".csv"): made["cell"]
-        for file, made in wrote.items()
+        file.removesuffix(".csv"): origin["cell"]
+        for file, origin in wrote.items()
         if file.endswith(".csv")
     }
 
@@ -58,16 +58,16 @@ def tables(root: Path, profile: str, page: str) -> dict[str, str]:
 def figures(root: Path, profile: str, page: str) -> list[Figure]:
     """The named figures of a page, in order."""
     wrote = tables(root, profile, page)
-    found = []
+    named = []
     for cell in notebooks.code(notebook(root, profile, page)):
         about = cell["metadata"].get("mystnb", {}).get("figure", {})
         pictures = [out["data"] for out in cell["outputs"] if PNG in out.get("data", {})]
         if pictures and "name" in about:
             kinds = {kind: "".join(pictures[0][kind]) for kind in (SVG, PNG) if kind in pictures[0]}
             name = about["name"]
-            given = cell["metadata"].get("data") or own_tables(name, cell["id"], wrote)
-            found.append(Figure(name, cell["id"], about.get("caption", ""), kinds, given))
-    return found
+            data = cell["metadata"].get("data") or own_tables(name, cell["id"], wrote)
+            named.append(Figure(name, cell["id"], about.get("caption", ""), kinds, data))
+    return named
 
 
 def own_tables(name: str, cell: str, wrote: dict[str, str]) -> list[str]:
@@ -79,15 +79,15 @@ def own_tables(name: str, cell: str, wrote: dict[str, str]) -> list[str]:
 
 def files(figure: Figure) -> dict[str, str]:
     """What a figure offers: label -> path in the built book."""
-    found = {
+    offered = {
         "vector (SVG)": f"figures/{figure.name}.svg",
         "picture (PNG)": f"figures/{figure.name}.png",
     }
     several = len(figure.tables) > 1
     for table in figure.tables:
         label = f"data {table.rpartition('/')[2]}" if several else "data"
-        found |= {f"{label} (CSV)": f"data/{table}.csv", f"about {label}": f"data/{table}.json"}
-    return found
+        offered |= {f"{label} (CSV)": f"data/{table}.csv", f"about {label}": f"data/{table}.json"}
+    return offered
 
 
 def offer(app: Sphinx, doctree: nodes.document, docname: str) -> None:
@@ -159,13 +159,13 @@ def put(path: Path, data: bytes) -> None:
     path.write_bytes(data)
 
 
-def light(made: dict[str, Any]) -> bytes:
+def light(whole: dict[str, Any]) -> bytes:
     """A notebook for download: the vectors are left out, the pictures stay."""
-    cells = json.loads(json.dumps(made["cells"]))
+    cells = json.loads(json.dumps(whole["cells"]))
     for cell in cells:
         for output in cell.get("outputs", []):
             output.get("data", {}).pop(SVG, None)
-    return (json.dumps(made | {"cells": cells}, indent=1) + "\n").encode()
+    return (json.dumps(whole | {"cells": cells}, indent=1) + "\n").encode()
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

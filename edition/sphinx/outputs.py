@@ -14,9 +14,8 @@ from typing import Any
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
-from ..notebooks import Refusal
 from ..overlay import overlaid
-from ..place import profile, results
+from ..place import Refusal, profile, results
 
 logger = logging.getLogger(__name__)
 

@@ -52,8 +52,8 @@ def is_statement(node: nodes.Node) -> bool:
 
 def prose(section: nodes.section) -> list[nodes.Node]:
     """What a section says itself, outside of its own sections, statements and cells."""
-    own = [node for node in section[1:] if not isinstance(node, nodes.section | nodes.raw)]
-    return [node for node in own if not is_statement(node) and "cell" not in classes(node)]
+    direct = [node for node in section[1:] if not isinstance(node, nodes.section | nodes.raw)]
+    return [node for node in direct if not is_statement(node) and "cell" not in classes(node)]
 
 
 def words(parts: list[nodes.Node]) -> str:
@@ -70,12 +70,13 @@ def write_index(app: Sphinx, error: Exception | None) -> None:
     """Write the script of sections and statements."""
     if error or app.builder.name != "html":
         return
-    found: list[Entry] = []
+    sections: list[Entry] = []
     names = {label: called(app.env, label) for label in getattr(app.env, "proof_list", {})}
     for page in sorted(app.env.found_docs - {STATUS}):
         title = app.env.titles[page].astext()
-        found += entries(app.builder.get_target_uri(page), title, app.env.get_doctree(page), names)
-    text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
+        address, document = app.builder.get_target_uri(page), app.env.get_doctree(page)
+        sections += entries(address, title, document, names)
+    text = json.dumps(sections, ensure_ascii=False, separators=(",", ":"))
     path = Path(app.outdir) / "_static" / DATA
     path.write_text(f"const SECTIONS = {text};\n", encoding="utf-8")
 

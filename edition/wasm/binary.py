@@ -93,11 +93,11 @@ def _symbols(reader: Reader) -> Iterator[tuple[str, int]]:
                 yield name, number
 
 
-def with_exports(made: bytes, names: tuple[str, ...]) -> bytes:
+def with_exports(object_file: bytes, names: tuple[str, ...]) -> bytes:
     """The module of an object file that shows the functions of these names."""
-    at = functions(made)
+    at = functions(object_file)
     entries = [_named(name) + b"\0" + encoded(at[name]) for name in names]
-    parts = [(kind, body) for kind, body in sections(made) if kind != CUSTOM]
+    parts = [(kind, body) for kind, body in sections(object_file) if kind != CUSTOM]
     first = next(i for i, (kind, _) in enumerate(parts) if kind in BEFORE_CODE)
     parts.insert(first, (EXPORTS, encoded(len(entries)) + b"".join(entries)))
     return MAGIC + b"".join(bytes([kind]) + encoded(len(b)) + b for kind, b in parts)
