@@ -583,6 +583,16 @@ def test_elsewhere_pictures_and_the_theme_may_differ(build, capsys, monkeypatch)
     assert report(capsys)[0] == 0
 
 
+def test_elsewhere_the_commit_that_a_page_cites_may_differ(build, capsys, monkeypatch):
+    """As in the citation on the page about reproducing: no build is made at its own manifest."""
+    go_elsewhere(monkeypatch)
+    edit(build / "html/book/a.html", ("holds", f"holds at commit {'ab' * 20}"))
+    manifest.write(build.parent)
+    edit(build / "html/book/a.html", ("ab" * 20, "cd" * 20))
+    monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 3"})
+    assert report(capsys)[0] == 0
+
+
 def test_the_last_bit_of_a_logarithm_seldom_matters(monkeypatch):
     """What the page on reproducing says of other platforms, on a small sample."""
 

@@ -26,7 +26,7 @@ from dueling import Result
 from dueling.engine.provenance import settings
 
 from ..place import read, write
-from ..sums import differing, digest, plain_json, sum_of
+from ..sums import differing, digest, plain_json, plain_text, sum_of
 from . import rows
 
 TABLES, SIMULATIONS = "tables", "simulations.csv"  # in reproduce/
@@ -99,8 +99,8 @@ def simulations(results: Path) -> rows.Table:
 
 
 def words(page: Path) -> str:
-    """The sum of a page's words: its article without markup, numbers and the foot that cites it."""
-    text = page.read_text(encoding="utf-8", errors="replace")
+    """The sum of a page's words: its article without markup, numbers, commits and its own foot."""
+    text = plain_text(page.read_bytes()).decode(errors="replace")
     article = "".join(ARTICLE.findall(text)).partition('<section class="page-about"')[0]
     bare = " ".join(re.sub(r"<[^>]+>", " ", article).split())
     return digest(NUMBER.sub("#", bare).encode())
