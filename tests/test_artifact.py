@@ -246,6 +246,14 @@ def put_runs(path, values, seed=1, **more):
     Result(np.array([2]), {"regret": np.array(values)[:, None], **more}, about).save(path)
 
 
+def put_plays(path, played):
+    """A result without regret: in each run an arm was played so often against itself."""
+    plays = np.zeros((len(played), 2, 2, 2), np.int64)
+    plays[:, 0, (0, 1), (0, 1)] = played
+    about = PLAYED | {"T": 10, "runs": len(played), "regret": "none"}
+    Result(np.array([10]), {"plays": plays}, about | HERE_AND_NOW).save(path)
+
+
 @pytest.fixture
 def build(tmp_path, monkeypatch):
     """A small build in the shape of the book's, with its manifest."""
@@ -256,10 +264,13 @@ def build(tmp_path, monkeypatch):
     put_table(made / "results/claims.csv", CLAIMS)
     put_runs(made / "results/figure/a.npz", [1.0, 2.0, 3.0, 4.0])
     put_runs(made / "results/choices/b.npz", [5.0, 6.0, 7.0, 9.0])
+    for name, played in (("c", [[1, 9], [2, 8]]), ("d", [[8, 2], [9, 1]])):
+        put_plays(made / f"results/cycles/{name}.npz", played)
     put(made / "results/ledgers/game.json", '[{"how": "exact"}]')
     put(made / "html/book/a.html", PAGE.format("holds", 3))
     put(made / "html/figures/a.svg", "<svg/>")
-    put(made / "html/data/claims.csv", "id,verdict\n")
+    for name in ("data/claims.csv", "_downloads/ab/claims.csv"):
+        put(made / "html" / name, (made / "results/claims.csv").read_text())
     put(made / "html/_static/theme.html", "<article>A template.</article>")
     monkeypatch.setattr(manifest, "ROOT", tmp_path)
     monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 1", "numpy": "2"})
@@ -287,7 +298,7 @@ def edit(path, *pairs):
 
 def test_a_build_where_the_manifest_was_made(build, capsys):
     """Byte for byte, but for provenance; prose aside if asked; on a difference, by how much."""
-    assert report(capsys) == (0, "Compared 15 files, byte for byte.\nNo difference.\n")
+    assert report(capsys) == (0, "Compared 18 files, byte for byte.\nNo difference.\n")
     edit(build / "results/claims.json", ("3.11.7", "3.11.2"), ("ab" * 20, "cd" * 20))
     assert report(capsys)[0] == 0
     edit(build / "html/book/a.html", ("by 3", "by 4"))
@@ -315,11 +326,16 @@ def test_elsewhere_the_report_says_what_was_compared_how(build, capsys, monkeypa
     assert status == 0 and text.startswith("Compared on another libc,\n") and "numpy" not in text
     for part in (
         "4 tables row by row",
-        "2 stored simulations by settings",
+        "4 stored simulations by settings",
         "5 other results exactly",
     ):
         assert part in text
-    for part in ("1 pages by their words", "2 files of the pages by their names", "No difference."):
+    for part in (
+        "1 pages by their words",
+        "2 files for download with the results",
+        "1 other files of the pages by their names",
+        "No difference.",
+    ):
         assert part in text
     assert "pages" not in report(capsys, "--only", "results")[1]
 
@@ -411,15 +427,15 @@ MUTILATIONS = {
     ),
     "a stored simulation": (
         lambda build: put_runs(build / "results/figure/a.npz", [11.0, 12.0, 13.0, 14.0]),
-        "stored simulations, mean: 1 of 2 rows differ",
+        "stored simulations, mean: 1 of 6 rows differ",
     ),
     "another seed": (
         lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2.0, 3.0, 4.0], seed=2),
-        "stored simulations, settings: 1 of 2 rows differ",
+        "stored simulations, settings: 1 of 6 rows differ",
     ),
     "another array": (
         lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2, 3, 4], plays=np.ones(4)),
-        "stored simulations, settings: 1 of 2 rows differ",
+        "stored simulations, settings: 1 of 6 rows differ",
     ),
     "no text at all": (
         lambda build: (build / "results/claims.csv").write_bytes(b"\xff\xfe\x00"),
@@ -427,11 +443,27 @@ MUTILATIONS = {
     ),
     "fewer runs": (
         lambda build: put_runs(build / "results/figure/a.npz", [1.0, 2.0, 3.0]),
-        "stored simulations, settings: 1 of 2 rows differ",
+        "stored simulations, settings: 1 of 6 rows differ",
     ),
     "half a stored simulation": (
         lambda build: put(build / "results/figure/a.npz", "half"),
-        "stored simulations, settings: 1 of 2 rows differ",
+        "stored simulations, settings: 1 of 6 rows differ",
+    ),
+    "another stored simulation's plays": (
+        lambda build: shutil.copy(build / "results/cycles/c.npz", build / "results/cycles/d.npz"),
+        "stored simulations, mean: 2 of 6 rows differ, most by 4.7 of its value, in row",
+    ),
+    "half of a stored simulation without regret": (
+        lambda build: put(build / "results/cycles/c.npz", "half"),
+        "results: cycles/c.npz is not a whole result",
+    ),
+    "a verdict in a table for download": (
+        lambda build: edit(build / "html/data/claims.csv", ("not reproduced", "open")),
+        "pages: data/claims.csv is no copy of a result",
+    ),
+    "another table for download": (
+        lambda build: put(build / "html/_downloads/ab/claims.csv", "id,verdict\n"),
+        "pages: _downloads/ab/claims.csv is no copy of a result",
     ),
     "a word of a page": (
         lambda build: edit(build / "html/book/a.html", ("holds", "fails")),
@@ -492,10 +524,20 @@ def test_elsewhere_the_runs_of_a_simulation_may_differ(build, capsys, monkeypatc
     go_elsewhere(monkeypatch)
     put_runs(build / "results/figure/a.npz", [0.0, 2.0, 3.0, 4.0])
     assert report(capsys)[0] == 0
-    stored = elsewhere.simulations(build / "results")[2]
-    assert stored[2:] == ["4", "2.25", repr(float(np.std([0, 2, 3, 4], ddof=1) / 2))]
+    stored = elsewhere.simulations(build / "results")[-1]
+    error = repr(float(np.std([0, 2, 3, 4], ddof=1) / 2))
+    assert stored[:2] + stored[3:] == ["figure/a.npz", "regret", "4", "2.25", error]
     put_runs(build / "results/figure/a.npz", [1.0])
-    assert elsewhere.simulations(build / "results")[2][2:] == ["1", "1.0", "0.0"]
+    assert elsewhere.simulations(build / "results")[-1][3:] == ["1", "1.0", "0.0"]
+
+
+def test_a_simulation_without_regret_is_known_by_the_pulls_of_each_arm(build):
+    table = elsewhere.simulations(build / "results")
+    told = [[name, of, *rest] for name, of, _, *rest in table if name == "cycles/c.npz"]
+    assert told == [
+        ["cycles/c.npz", "pulls of arm 0", "2", "3.0", "1.0"],
+        ["cycles/c.npz", "pulls of arm 1", "2", "17.0", "1.0"],
+    ]
 
 
 def test_elsewhere_the_last_bit_of_a_link_is_no_other_setting(build, capsys, monkeypatch):
@@ -516,7 +558,7 @@ def test_elsewhere_the_last_bit_of_a_link_is_no_other_setting(build, capsys, mon
     assert report(capsys, "--only", "results")[0] == 0
     played(lambda p: 0.5 + (p - 0.5) * (1 + 1e-10))
     text = report(capsys, "--only", "results")[1]
-    assert "stored simulations, settings: 1 of 2 rows differ" in text
+    assert "stored simulations, settings: 1 of 6 rows differ" in text
     assert "results: figures/bound.json differs" in text and "Differences: 2." in text
 
 
@@ -538,6 +580,16 @@ def test_elsewhere_pictures_and_the_theme_may_differ(build, capsys, monkeypatch)
     edit(build / "html/book/a.html", ("by 3", "by -2.5e-3"), (">c<", ">commit unknown<"))
     put(build / "html/figures/a.svg", "<svg><path/></svg>")
     (build / "html/_static/theme.html").rename(build / "html/_static/other.html")
+    assert report(capsys)[0] == 0
+
+
+def test_elsewhere_the_commit_that_a_page_cites_may_differ(build, capsys, monkeypatch):
+    """As in the citation on the page about reproducing: no build is made at its own manifest."""
+    go_elsewhere(monkeypatch)
+    edit(build / "html/book/a.html", ("holds", f"holds at commit {'ab' * 20}"))
+    manifest.write(build.parent)
+    edit(build / "html/book/a.html", ("ab" * 20, "cd" * 20))
+    monkeypatch.setattr(manifest, "made_at", lambda root: {"libc": "glibc 3"})
     assert report(capsys)[0] == 0
 
 

@@ -51,8 +51,11 @@ def test_one_in_a_hundred_families_errs_by_default():
     """Without a level: 0.01, of which three comparisons share the first third."""
     assert holm([0.0033, 0.0034, 1]).tolist() == [True, True, False]
     assert holm([0.0034, 0.0034, 1]).tolist() == [False, False, False]
-    pair = {"s": {"a": [1, 0, 1, 1], "b": [0, 0, 0, 0]}}  # p = 0.058
-    assert signs(pair)["s", "a", "b"] == 0 and signs(pair, 0.1)["s", "a", "b"] == 1
+    runs = {"a": [1, 0, 1, 1, 1], "b": [0, 0, 0, 0, 0]}  # p = 0.016
+    assert signs({"s": runs})["s", "a", "b"] == 0 and signs({"s": runs}, 0.02)["s", "a", "b"] == 1
+    results = {("s", a): Result([1], {"regret": np.array([r]).T}, {}) for a, r in runs.items()}
+    both = comparison.Comparison(results)
+    assert both.signs()["s", "a", "b"] == 0 and both.signs(0.02)["s", "a", "b"] == 1
 
 
 def test_the_three_sentences():

@@ -10,7 +10,8 @@ all memory. Assigning an array to a field copies it; a read-only array stays so.
 
 A compilation freezes what a text reads from outside (globals, closures, attributes of modules). It
 remembers these values, and a run that finds others compiles anew. Indices are checked in all texts
-and classes from outside of this package; what numba would not check there is refused.
+and classes from outside of this package; what numba need not check there is refused, and so are
+functions of NumPy that are not known to be safe.
 
 What stays different: compiled whole numbers have 64 bits; compiled ``math`` does not check its
 domain, ``log(0)`` is -inf; and ``a.sum()`` adds from left to right, where NumPy adds nine or more
@@ -31,7 +32,6 @@ import numpy as np
 from numba import njit, types
 from numba.core import ir
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
-from numpy.lib.stride_tricks import as_strided
 
 from .blocks import Layout, attach, fields, kind, layout_of, pack, write_back
 from .frozen import compilable, compiled, current, foreign, kept, places
@@ -137,31 +137,61 @@ _UNCHECKED = {
     types.ExternalFunctionPointer: "a function of C",
     types.Dispatcher: "a function that is compiled apart",
 }
+#: Functions of NumPy and methods of arrays whose text in numba compares indices and shapes.
+_CHECKED = {
+    np.all, np.any, np.arange, np.argmax, np.argmin, np.argsort, np.array, np.array_equal,
+    np.asarray, np.copy, np.count_nonzero, np.cumprod, np.cumsum, np.diff, np.dot, np.empty,
+    np.empty_like, np.eye, np.finfo, np.flatnonzero, np.flip, np.full, np.full_like, np.identity,
+    np.iinfo, np.linspace, np.max, np.mean, np.median, np.min, np.nonzero, np.ones, np.ones_like,
+    np.outer, np.prod, np.ravel, np.reshape, np.round, np.searchsorted, np.shape, np.size, np.sort,
+    np.std, np.sum, np.take, np.transpose, np.unique, np.var, np.vdot, np.where, np.zeros,
+    np.zeros_like, np.linalg.det, np.linalg.inv, np.linalg.norm, np.linalg.solve,
+}  # fmt: skip
+_METHODS = {
+    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumprod", "cumsum", "dot",
+    "fill", "flatten", "max", "mean", "min", "nonzero", "prod", "ravel", "reshape", "sort", "std",
+    "sum", "take", "transpose", "var", "view",
+}  # fmt: skip
 
 
 def _refuse_unchecked(functions: Iterable) -> None:
-    """Refuse a compiled function that reaches memory where numba checks no index."""
+    """Refuse a compiled function that reaches memory where numba need not check an index."""
     for f in functions:
         own = [types.Dispatcher(helper) for helper in f.helpers]
-        for held in (held for o in f.overloads.values() for held in _variables(o)):
-            if held not in own and (what := _unchecked(held)):
+        for overload in f.overloads.values():
+            about = overload.type_annotation
+            found = [_unchecked(held) for held in about.typemap.values() if held not in own]
+            if what := next(filter(None, [*found, *_written(about)]), None):
                 raise ValueError(
-                    f"{f.__name__} uses {what}, where no index is checked; write a[i] and "
+                    f"{f.__name__} uses {what}, where an index need not be checked; write a[i] and "
                     "@compilable functions, or use compiled=False."
                 )
         _refuse_unchecked(f.helpers)
 
 
-def _variables(overload) -> Iterable:
-    """The types of all variables of a compiled function."""
-    return overload.type_annotation.typemap.values()
-
-
 def _unchecked(held: types.Type) -> str | None:
-    """What a variable of this type is, if it leads to memory where no index is checked."""
-    called = getattr(held, "typing_key", None)
-    trusting = any(called is f for f in (np.take_along_axis, as_strided))
-    return called.__name__ if trusting else _UNCHECKED.get(type(held))
+    """What a variable of this type is, if it may lead to memory where no index is checked."""
+    if isinstance(held, types.BoundFunction):
+        name = held.template.key[1] if isinstance(held.template.key, tuple) else held.template.key
+        name = str(name).removeprefix("array.")
+        return f"a.{name}" if isinstance(held.this, types.Array) and name not in _METHODS else None
+    if not isinstance(held, types.Function):
+        return _UNCHECKED.get(type(held))
+    f = held.typing_key
+    plain = getattr(f, "__module__", None) in ("builtins", "math") or isinstance(f, np.ufunc)
+    return None if plain or f in _CHECKED else getattr(f, "__name__", str(f))
+
+
+def _written(about) -> Iterator[str]:
+    """What writes an array into another one, whose shape numba does not compare."""
+    for step in (step for block in about.blocks.values() for step in block.find_exprs()):
+        given = getattr(about.calltypes.get(step), "args", ())
+        if step.op == "inplace_binop" and all(isinstance(one, types.Array) for one in given):
+            yield "a += b or its kin with an array b"
+        f = about.typemap[step.func.name] if step.op == "call" else None
+        ufunc = getattr(f, "typing_key", None)
+        if isinstance(ufunc, np.ufunc) and len(given) > ufunc.nin:
+            yield f"{ufunc.__name__} with an array for its result"
 
 
 def _assignments(f: Callable) -> Iterator:

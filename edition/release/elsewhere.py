@@ -3,8 +3,9 @@
 There the last bit of a logarithm may differ, and with it, rarely, a simulated run; and that of an
 exponential, and with it the preferences that a link gives. So the sets of files are compared, words
 exactly, settings to twelve decimals, and numbers row by row within the errors of the rows
-(:mod:`edition.release.rows`). For that, reproduce/ keeps the tables as they are and the mean final
-regret of every stored simulation, and the manifest the sums of settings and of each page's words.
+(:mod:`edition.release.rows`). For that, reproduce/ keeps the tables as they are and of every stored
+simulation the mean final regret, or the mean pulls of each arm where it holds no regret; and the
+manifest keeps the sums of settings and of each page's words.
 """
 
 from __future__ import annotations
@@ -19,17 +20,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dueling import Result
 from dueling.engine.provenance import settings
 
 from ..place import read, write
-from ..sums import differing, digest, plain_json, sum_of
+from ..sums import differing, digest, plain_json, plain_text, sum_of
 from . import rows
 
 TABLES, SIMULATIONS = "tables", "simulations.csv"  # in reproduce/
-HEAD = ["file", "settings", "runs", "mean", "standard error"]
+HEAD = ["file", "of", "settings", "runs", "mean", "standard error"]
 BY_ROWS = (".csv", ".npz")
 UNNAMED = ("_static/", "_images/")  # the theme's own files, pictures named after their bytes
+COPIES = ("data/", "_downloads/")  # of results, which the pages offer
 
 Report = tuple[list[str], list[str]]  # the differences, and what was compared how
 
@@ -63,31 +67,40 @@ def records(results: Path, names: Iterable[str]) -> dict[str, str]:
     return {name: settled(results / name) for name in names if name.endswith(".json")}
 
 
-def simulation(path: Path) -> list[str]:
-    """The sum of a stored simulation's settings, its runs, its mean final regret and the error."""
+def compared(result: Result) -> dict[str, np.ndarray]:
+    """What is compared of each run, by its name: final regret, else the pulls of each arm."""
+    if "regret" in result.arrays:
+        return {"regret": result.regret[:, -1]}
+    return {f"pulls of arm {x}": pulls for x, pulls in enumerate(result.pulls.T)}
+
+
+def simulation(path: Path) -> rows.Table:
+    """Each of these with the sum of the settings, the number of runs, its mean and the error."""
     result = Result.load(path)
     shapes = {name: [*array.shape, array.dtype.str] for name, array in result.arrays.items()}
-    held = rounded([settings(result.about), result.checkpoints.tolist(), shapes])
-    final = result.regret[:, -1]
-    error = final.std(ddof=1) / math.sqrt(len(final)) if len(final) > 1 else 0.0
-    numbers = (repr(float(value)) for value in (final.mean(), error))
-    return [held[:16], str(len(final)), *numbers]
+    held = rounded([settings(result.about), result.checkpoints.tolist(), shapes])[:16]
+    table = []
+    for name, values in compared(result).items():
+        error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+        numbers = (repr(float(value)) for value in (values.mean(), error))
+        table.append([name, held, str(len(values)), *numbers])
+    return table
 
 
 def simulations(results: Path) -> rows.Table:
     """The stored simulations of a build; a damaged one has a name alone."""
     table = [HEAD]
     for path in sorted(results.rglob("*.npz")):
-        row = [path.relative_to(results).as_posix()]
+        told: rows.Table = [[]]
         with suppress(ValueError):
-            row += simulation(path)
-        table.append(row)
+            told = simulation(path)
+        table += [[path.relative_to(results).as_posix(), *row] for row in told]
     return table
 
 
 def words(page: Path) -> str:
-    """The sum of a page's words: its article without markup, numbers and the foot that cites it."""
-    text = page.read_text(encoding="utf-8", errors="replace")
+    """The sum of a page's words: its article without markup, numbers, commits and its own foot."""
+    text = plain_text(page.read_bytes()).decode(errors="replace")
     article = "".join(ARTICLE.findall(text)).partition('<section class="page-about"')[0]
     bare = " ".join(re.sub(r"<[^>]+>", " ", article).split())
     return digest(NUMBER.sub("#", bare).encode())
@@ -129,14 +142,28 @@ def results(known: dict[str, Any], found: dict[str, str], folder: Path, kept: Pa
         tolerance = rows.within(rows.runs_of(folder / name))
         pair = rows.read(kept / TABLES / name), rows.read(folder / name)
         lines += [f"{name}, {told}" for told in rows.changes(*pair, tolerance)]
-    listed = rows.read(kept / SIMULATIONS)
-    told = rows.changes(listed, simulations(folder), rows.within(0))
+    listed, stored = rows.read(kept / SIMULATIONS), simulations(folder)
+    lines += [f"{row[0]} is not a whole result" for row in stored if len(row) == 1]
+    told = rows.changes(listed, stored, rows.within(0))
     return lines + [f"stored simulations, {line}" for line in told], [
         f"{len(tables)} tables row by row (words and verdicts exactly, numbers within "
         f"{rows.WITHIN} standard errors where their row tells one, else to {rows.EXACT:g})",
-        f"{len(listed) - 1} stored simulations by settings (exactly) and mean final regret",
+        f"{len({row[0] for row in listed[1:]})} stored simulations by settings (exactly) and mean "
+        "final regret, or pulls where they hold no regret",
         f"{sum(not name.endswith(BY_ROWS) for name in wanted)} other results exactly, "
         "numbers in them to twelve decimals",
+    ]
+
+
+def no_copies(found: dict[str, str], html: Path) -> list[str]:
+    """The files for download that are not those of the results beside the pages."""
+    made = (path for path in (html.parent / "results").rglob("*.*") if path.suffix != ".npz")
+    results = {(path.name, sum_of(path)) for path in made}
+    offered = {name: value for name, value in found.items() if name.startswith(COPIES)}
+    return [
+        f"{name} is no copy of a result"
+        for name, value in offered.items()
+        if (Path(name).name, value) not in results
     ]
 
 
@@ -147,8 +174,10 @@ def pages(known: dict[str, Any], found: dict[str, str], folder: Path, kept: Path
         return {name: sentences.get(name, "") for name in sums if not name.startswith(UNNAMED)}
 
     wanted = named(known["sums"]["pages"], known["words"])
-    lines = differing(wanted, named(found, articles(folder, found)))
+    lines = differing(wanted, named(found, articles(folder, found))) + no_copies(found, folder)
+    copies = sum(name.startswith(COPIES) for name in wanted)
     return lines, [
         f"{len(known['words'])} pages by their words, numbers and pictures aside",
-        f"{len(wanted) - len(known['words'])} files of the pages by their names",
+        f"{copies} files for download with the results that they copy",
+        f"{len(wanted) - len(known['words']) - copies} other files of the pages by their names",
     ]
