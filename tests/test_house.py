@@ -66,7 +66,7 @@ def test_no_module_is_an_attic():
 def test_the_package_does_not_grow_unseen():
     """What the paper does not have, and live use, are counted apart."""
     later, live = (sum(lines(f"{folder}/*.py").values()) for folder in ("later", "live"))
-    assert sum(lines("**/*.py").values()) - later - live <= 6070
+    assert sum(lines("**/*.py").values()) - later - live <= 6090
     assert later <= 1100 and live <= 600
 
 

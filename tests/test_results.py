@@ -9,6 +9,7 @@ import subprocess
 import sys
 import zipfile
 from functools import partial
+from itertools import product
 from xml.etree import ElementTree
 
 import numpy as np
@@ -381,6 +382,20 @@ def test_regret_without_plays_lies_within_what_a_round_can_cost(tmp_path):
         path = forged(result, regret=result.regret * factor, **kept).save(tmp_path / "forged")
         with pytest.raises(ValueError, match=words):
             Result.load(path)
+
+
+TABLES = ("preference", "copeland", "borda")
+
+
+@pytest.mark.parametrize(
+    ("game", "regret"), [*product(["YJ", "arith/logit"], TABLES), ("arith/logit", "average")]
+)
+def test_a_regret_that_its_plays_do_not_cost_is_refused(game, regret, tmp_path):
+    result = plain(game, "Sparring", T=100, runs=4, regret=regret)
+    assert Result.load(result.save(tmp_path / "true")).runs == 4
+    path = forged(result, regret=result.regret / 2).save(tmp_path / "forged")
+    with pytest.raises(ValueError, match="regret is not that of the plays"):
+        Result.load(path)
 
 
 def rewritten(path, change):

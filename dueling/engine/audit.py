@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 
+from ..theory.preferences import borda, condorcet, copeland, fair
 from . import checks
 
 CURVES = ("regret", "realised")
@@ -85,11 +86,24 @@ def _plays(plays: np.ndarray, T: int, game: dict) -> None:
 
 
 def _cost(regret: np.ndarray, duels: np.ndarray, about: dict) -> None:
-    """Hold the regret of sums of gaps against the gaps of the arms that were played."""
-    mu = (about.get("game") or {}).get("mu")
-    if about["regret"] not in RISING or mu is None:
+    """Hold the regret against what the duels that were played cost."""
+    price = _price(about["regret"], about.get("game") or {})
+    if price is None:
         return
     pulls = duels if duels.ndim == 2 else (duels.sum(axis=1) + duels.sum(axis=2)) / 2
-    _hold(len(mu) == pulls.shape[1], f"plays has {pulls.shape[1]} arms, mu has {len(mu)}")
-    cost = pulls @ (max(mu) - np.array(mu))
-    _hold(np.allclose(regret, cost, rtol=1e-6), "regret is not that of the plays")
+    _hold(len(price) == pulls.shape[1], f"plays has {pulls.shape[1]} arms, mu has {len(price)}")
+    close = np.allclose(regret, pulls @ price, rtol=1e-6, atol=1e-6)
+    _hold(close, "regret is not that of the plays")
+
+
+def _price(regret: str, game: dict) -> np.ndarray | None:
+    """What a duel of each arm with itself costs, where the game tells; of x and y, their mean."""
+    if "mu" in game and regret in RISING:
+        return max(game["mu"]) - np.array(game["mu"])
+    if "P" not in game or regret not in MOST:
+        return None
+    P = np.array(game["P"])
+    if regret == "preference":
+        return fair(P)[:, np.argmax(game["mu"]) if "mu" in game else condorcet(P)] - 0.5
+    score = copeland(P) if regret == "copeland" else borda(P)
+    return score.max() - score
