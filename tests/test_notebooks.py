@@ -175,6 +175,13 @@ def test_the_cheap_notebooks_run_again_in_make_check_and_all_of_them_if_asked():
     assert collected("long") == {*NAMES}
 
 
+def test_ci_runs_all_of_them_again_once_the_small_book_is_there():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]
+    done = [step.get("run") for step in jobs["build"]["steps"]]
+    again = done.index('make test PYTEST="-n auto -m long"')
+    assert done.index("make book PROFILE=smoke") < done.index("make pdf") < again
+
+
 def changed(default, least, *_):
     """Another value of a parameter: the least allowed, a real number doubled, a list cut short."""
     if isinstance(default, list):
