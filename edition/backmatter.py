@@ -48,8 +48,9 @@ def chapters() -> list[str]:
 
 def ledgers() -> dict[str, list[dict]]:
     """The rows of every chapter's ledger, as the chapter's last run wrote them."""
-    folder = tables.folder() / "ledgers"
-    return {page: json.loads((folder / f"{page}.json").read_text("utf-8")) for page in chapters()}
+    return {
+        page: json.loads(place.read(tables.written(f"ledgers/{page}.json"))) for page in chapters()
+    }
 
 
 def evidence(entry: dict, ledgers: dict[str, list[dict]]) -> list[tuple[str, dict]]:

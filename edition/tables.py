@@ -51,9 +51,17 @@ def write(name: str, columns: Mapping[str, Any], about: dict) -> Path:
     return write_csv(name, columns, zip(*map(np.asarray, columns.values()), strict=True))
 
 
+def written(name: str) -> Path:
+    """The path of a result; refuse one that no notebook has written yet."""
+    path = place.inside(folder(), name)
+    if not path.is_file():
+        raise place.Refusal(f"There is no {name} in {folder().name} yet: make book writes it.")
+    return path
+
+
 def read(name: str) -> dict[str, np.ndarray]:
     """The columns that :func:`write` wrote: numbers as arrays of floats, the rest as text."""
-    with place.inside(folder(), f"{name}.csv").open(encoding="utf-8", newline="") as file:
+    with written(f"{name}.csv").open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
     return {key: _column([row[i] for row in rows]) for i, key in enumerate(head)}
 

@@ -279,7 +279,7 @@ def judged(parts: Mapping[str, list]) -> dict[str, list[dict]]:
     """The claims of each part of the paper, judged from the results of this profile."""
     folder = tables.folder()
     ledgers = {f.stem: json.loads(f.read_text()) for f in (folder / "ledgers").glob("*.json")}
-    rows = json.loads((folder / "claims" / "linear.json").read_text())
+    rows = json.loads(tables.written("claims/linear.json").read_text())
     linear = {row["id"]: row for row in rows}
     read = cache(tables.read)
     return {

@@ -17,7 +17,7 @@ import dueling
 from dueling import UCB, Preferences, Result, Sparring, Uniform, Utilities, compare, simulate
 from dueling.engine import comparison
 from dueling.engine.comparison import holm, paired, signs
-from edition import notebook, store, tables
+from edition import backmatter, notebook, place, store, tables
 from edition.sentences import sentences, tally, verdict
 
 
@@ -176,6 +176,14 @@ def test_a_table_comes_back(checkout):
     back = tables.read("t")
     assert back["name"].tolist() == ["a", "b,c"] and back["value"].tolist() == [0.1, 2.0]
     assert '"what": "x"' in (tables.folder() / "t.json").read_text()
+
+
+def test_a_table_that_is_not_there_yet_is_named_with_what_writes_it(checkout):
+    with pytest.raises(place.Refusal, match=r"There is no t.csv in results yet: make book"):
+        tables.read("t")
+    shutil.copy(Path(__file__).parents[1] / "_toc.yml", checkout)
+    with pytest.raises(place.Refusal, match=r"There is no ledgers/game.json in results yet"):
+        backmatter.ledgers()
 
 
 def stored(**changed):

@@ -13,7 +13,7 @@ from types import FunctionType, ModuleType
 import numpy as np
 import pytest
 from conftest import Ten, same
-from numba import njit
+from numba import config, njit
 from numpy.lib.stride_tricks import as_strided
 from numpy.random import Generator
 
@@ -463,6 +463,16 @@ def test_what_cannot_be_compiled_says_so_and_runs_plain(machine, words):
     with pytest.raises(ValueError, match=words):
         simulate(BANDIT, Single(machine), 10, 1, workers=1)
     assert simulate(BANDIT, Single(machine), 10, 1, compiled=False).pulls.sum() == 10
+
+
+def test_a_compiler_that_is_switched_off_says_so(monkeypatch):
+    class Fresh(Constant):
+        pass
+
+    monkeypatch.setattr(config, "DISABLE_JIT", 1)  # as the variable NUMBA_DISABLE_JIT does
+    with pytest.raises(ValueError, match="numba may not compile: unset NUMBA_DISABLE_JIT"):
+        simulate(BANDIT, Single(Fresh), 10, 1, workers=1)
+    assert simulate(BANDIT, Single(Fresh), 10, 1, compiled=False).pulls.sum() == 10
 
 
 def test_a_list_of_unlike_machines_is_refused():

@@ -3,6 +3,7 @@
 import ensurepip
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -380,6 +381,23 @@ def test_a_platform_works_or_is_refused_in_a_sentence(system, machine, libc, rea
         return install.supported()
     with pytest.raises(install.Refusal, match=f"{re.escape(reason)}.*install.md says"):
         install.supported()
+
+
+def test_the_page_s_command_for_other_platforms_reads_the_lock(tmp_path):
+    """Offline it ends with the first wheel that it would fetch; twin: with our settings of uv."""
+    page = (ROOT / "book" / "back" / "install.md").read_text().replace("\\\n", "")
+    (line,) = re.findall(r"^    uv (pip install .*)$", page, re.M)
+    for file in (install.LOCK, "pyproject.toml"):
+        shutil.copy(ROOT / file, tmp_path)
+
+    def told(words):
+        command = [sys.executable, "-m", "uv", *words, "--offline", "--cache-dir", "cache"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True).stderr
+
+    words = shlex.split(line)
+    assert "network was disabled" in told(words)
+    words.remove("--no-config")
+    assert "but found: soupsieve<4" in told(words)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.pool import ThreadPool
 
 import numpy as np
-from numba import njit, types
+from numba import config, njit, types
 from numba.core import ir
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
@@ -66,6 +66,8 @@ def _apart(make: Callable):
 
 
 def _kernel(text: Callable, layouts: tuple) -> tuple[Callable, list]:
+    if config.DISABLE_JIT:
+        raise ValueError("numba may not compile: unset NUMBA_DISABLE_JIT, or use compiled=False.")
     loop, attached = compiled(text, foreign(text)), attach(layouts)
 
     @njit(nogil=True, no_cfunc_wrapper=True)
