@@ -60,7 +60,7 @@ def supported() -> None:
 
 def pip(python: Path | str, *words: str, wheels: Path | None = None) -> None:
     """Run the pip of an interpreter; with a folder of wheels, from it alone."""
-    environment = os.environ | {"PYTHONWARNINGS": "ignore"}
+    environment = os.environ | {"PYTHONWARNINGS": "ignore", "PIP_USER": "0"}
     if wheels:
         words = (*words, "--no-index", "--find-links", str(wheels))
         kept = {name: value for name, value in environment.items() if not name.startswith("PIP_")}

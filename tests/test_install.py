@@ -310,6 +310,13 @@ def test_a_folder_of_wheels_is_enough(moved, tmp_path, monkeypatch):
     assert len(list(Path("new").glob("*.dist-info"))) == len(few) and not index.fetched
 
 
+def test_a_user_s_pip_that_installs_for_the_user_does_so_no_longer(tmp_path, monkeypatch):
+    settings = tmp_path / "pip.conf"
+    settings.write_text("[install]\nuser = true\n")
+    monkeypatch.setenv("PIP_CONFIG_FILE", str(settings))
+    install.pip(sys.executable, "install", "--no-index", "--dry-run", "pip")
+
+
 def test_the_folder_of_wheels_must_be_there(tmp_path, capsys):
     with pytest.raises(SystemExit):
         install.main(["environment", str(tmp_path / "new"), "--wheels", str(tmp_path / "none")])
@@ -337,6 +344,11 @@ def test_one_folder_of_wheels_fits_every_patch_release():
     assert not re.search(
         r"python_full_version\s*\S+\s*'3\.\d+\.\d", (ROOT / install.LOCK).read_text()
     )
+
+
+def test_the_release_keeps_the_wheels():
+    text = (ROOT / ".github/workflows/ci.yml").read_text()
+    assert re.search(r"make wheels\n.*tar [^\n]* release/wheels\.tar wheels\n", text, re.S)
 
 
 def test_actions_are_pinned_by_commit():

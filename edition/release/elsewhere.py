@@ -157,8 +157,8 @@ def results(known: dict[str, Any], found: dict[str, str], folder: Path, kept: Pa
 
 def no_copies(found: dict[str, str], html: Path) -> list[str]:
     """The files for download that are not those of the results beside the pages."""
-    made = (path for path in (html.parent / "results").rglob("*.*") if path.suffix != ".npz")
-    results = {(path.name, sum_of(path)) for path in made}
+    files = (path for path in (html.parent / "results").rglob("*.*") if path.suffix != ".npz")
+    results = {(path.name, sum_of(path)) for path in files}
     offered = {name: value for name, value in found.items() if name.startswith(COPIES)}
     return [
         f"{name} is no copy of a result"
