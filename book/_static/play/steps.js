@@ -351,7 +351,7 @@
         {},
         `The film of a relapse: run ${run} of Sparring on 1good, ${T} rounds. The curve is the regret. ` +
           `The squares are the pairs of the last ${T / frames} rounds, left arms by rows, right arms by columns; ` +
-          "the darker, the more often they met.",
+          "the stronger the colour, the more often they met.",
       );
       const every = { every: 150, first: 0, last: frames - 1 };
       const moments = { ...every, now: () => this.i, show: (i) => this.show(i) };
@@ -395,7 +395,7 @@
         make("svg:polyline", { points: points.slice(0, i + 1).join(" "), stroke: "#0072B2" }),
         make("svg:path", { d: "M30,10V140H420" }),
         text(4, 8, "regret"),
-        text(380, 150, "rounds"),
+        text(388, 134, "rounds"),
         make("svg:circle", { cx, cy, r: 4, class: "filled" }),
       );
       this.picture.setAttribute(
