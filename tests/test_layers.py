@@ -9,8 +9,8 @@ from docutils.utils import new_document
 
 from edition import layers, names
 from edition.release import pdf
+from edition.sphinx import figures, pages, search
 from edition.sphinx import layers as sphinx_layers
-from edition.sphinx import search
 from edition.witness import Verdict
 
 ROW = {"kind": "proved", "step": "Order", "how": "z3", "twin": "a = 1", "anchor": "w-x-order"}
@@ -130,6 +130,23 @@ def test_a_box_of_one_sentence_becomes_a_badge():
     section = page(statement, ours("The proposition is not in the paper."), ours(longer))
     assert section[1][0].astext() == "Proposition 1 ours"
     assert len(section) == 3 and longer in section.astext()
+
+
+# --- figures, and code in a sentence
+
+
+def test_a_picture_of_several_panels_is_marked_and_keeps_its_other_marks():
+    picture = nodes.figure("", nodes.image("", uri="a.svg", classes=["heat"]))
+    assert figures.width('<svg width="656.3pt">') > figures.WIDE > figures.width("")
+    for _ in range(2):
+        figures.widen(picture)
+        assert picture[0]["classes"] == ["heat", "panels"]
+
+
+def test_short_code_stays_on_one_line():
+    short, long = (nodes.literal("", text) for text in ("b = 1", "dueling.theory.exact"))
+    pages.keep_short_code(None, nodes.paragraph("", "", short, long), "page")
+    assert short["classes"] == ["short"] and long["classes"] == []
 
 
 # --- names of statements
