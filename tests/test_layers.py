@@ -58,6 +58,20 @@ def test_bare_cells(source, bare):
     assert layers.bare(ast.parse(source)) == bare
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("e^(e^p), 2^(a(k+1))", "e<sup>e<sup>p</sup></sup>, 2<sup>a(k+1)</sup>"),
+        ("D_y/gamma &gt;= mu_1 on (0,1]^2", "D<sub>y</sub>/γ ≥ μ<sub>1</sub> on (0,1]<sup>2</sup>"),
+        ('<i id="w-x_1-gamma">$a_b$</i>', None),  # tags and formulas are left alone
+        ("short_start, two-sided, Gamma, alphabet", None),
+    ],
+)
+def test_claims_in_letters_are_shown_with_signs(text, shown):
+    tex = '<span class="math notranslate nohighlight">\\(a_b\\)</span>'
+    assert layers.formulas(text) == (shown or text.replace("$a_b$", tex))
+
+
 # --- a page
 
 
