@@ -99,8 +99,8 @@ def doubler() -> Drawing:
         d.box(x + 3, 130, width - 6, 44, colour=RIGHT, fill=PALE)
         d.words(x + width / 2, 222, f"epoch {i}" if i > 1 else "1", size=13)
         d.words(x + width / 2, 157, "*S*, reset" if i > 2 else "*S*", colour=RIGHT)
-        if i > 1:
-            d.words(x + width / 2, 47, f"from bag {i - 1}" if i > 2 else "bag 1", colour=LEFT)
+        bag = (f"from bag {i - 1}" if i > 2 else "bag 1") if i > 1 else "any"
+        d.words(x + width / 2, 47, bag, colour=LEFT, size=15 if i > 1 else 13)
     for i, ((x, width), (later, next_width)) in enumerate(pairwise(spans), 1):
         middle = x + width
         d.line((x + width / 2, 128), (middle, 98), colour=GOOD)
@@ -152,7 +152,7 @@ def champion() -> Drawing:
     spans = epochs(d, 165, [len(arms) for arms in rivals])
     for (x, width), who, arms in zip(spans, "acbbb", rivals, strict=True):
         d.box(x + 2, 18, width - 4, 44, colour=LEFT, fill=PALE)
-        d.words(x + width / 2, 46, who if width < 60 else f"{who} stands", colour=LEFT, size=16)
+        d.words(x + width / 2, 46, who if width < 90 else f"{who} stands", colour=LEFT, size=16)
         for j, arm in enumerate(arms):
             d.words(x + (j + 0.5) * width / len(arms), 150, arm, size=14, colour=RIGHT)
     for (x, width), (later, _) in pairwise(spans):
@@ -196,7 +196,7 @@ def ucb() -> Drawing:
     )
 
     def height(value: float) -> float:
-        return 225 - 115 * value
+        return 222 - 145 * value
 
     radius = [sqrt(3 * log(T) / (2 * n)) for n in pulls]
     top = max(float(S.mean[i]) + r for i, r in enumerate(radius))
@@ -277,7 +277,8 @@ def spanner() -> Drawing:
         d.dot(x, y, 4)
     for end, name, colour in ((one, "*b_1*", LEFT), (two, "*b_2*", RIGHT)):
         d.arrow(tuple(centre), tuple(centre + end), colour=colour, width=3)
-        d.words(*(centre + 1.12 * end + np.array([0, 5])), name, size=18, colour=colour)
+        beyond = 24 * end / np.linalg.norm(end)
+        d.words(*(centre + end + beyond + np.array([0, 6])), name, size=18, colour=colour)
     d.words(700, 120, "try two arms,", anchor="end", size=14)
     d.words(700, 140, "and know them all:", anchor="end", size=14)
     d.words(700, 165, "*x* = *a* *b_1* + *c* *b_2*", anchor="end")
@@ -310,24 +311,23 @@ def sparring() -> Drawing:
         "right machine does. One run of Sparring, chosen because it errs, visits the lower left "
         "corner, where both are wrong and nothing tells them so, and ends in the upper right one.",
     )
-    cx, cy, size = 300, 165, 150
+    cx, cy, size = 300, 170, 150
     d.box(cx, cy - size, size, size, colour="none", fill=GOOD, opacity=0.14)
     d.box(cx - size, cy, size, size, colour="none", fill=RIGHT, opacity=0.14)
     d.arrow((cx - size, cy), (cx + size + 15, cy))
-    d.arrow((cx, cy + size), (cx, cy - size - 12))
+    d.arrow((cx, cy + size), (cx, cy - size - 17))
     path = leads()
     points = [(cx + size * a, cy - size * b) for a, b in path[np.isfinite(path).all(axis=1)]]
     d.line(*points[:40], *points[40::10], colour=LEFT, width=1.3)
     d.dot(*points[0], 5, colour=RIGHT)
     d.dot(*points[-1], 5, colour=GOOD)
     d.words(cx + size + 25, cy + 5, "lead on the left", anchor="start", size=14)
-    d.words(cx + 12, 16, "lead on the right", anchor="start", size=14)
+    d.words(cx + 12, 11, "lead on the right", anchor="start", size=14)
     d.words(cx + size + 25, 70, "both machines lead", anchor="start", size=14, colour=GOOD)
     d.words(cx + size + 25, 88, "with the good arm", anchor="start", size=14, colour=GOOD)
-    for i, line in enumerate(
-        ("both lead with the bad arm:", "its duels are fair,", "and teach nothing")
-    ):
-        d.words(cx - size + 8, cy + 100 + 18 * i, line, anchor="start", size=13, colour=RIGHT)
+    words = ("both lead with", "the bad arm: its", "duels are fair,", "and teach nothing")
+    for i, line in enumerate(words):
+        d.words(cx - size + 8, cy + 90 + 17 * i, line, anchor="start", size=13, colour=RIGHT)
     return d
 
 
@@ -350,23 +350,28 @@ def circle_table() -> Preferences:
 
 def arrows(table: Preferences, alt: str, note: str) -> Drawing:
     """The graph of best responses of a table: the winner in the middle."""
-    d = Drawing(270, alt)
-    K, best, centre = len(table.P), table.best, np.array([250.0, 135.0])
-    around = [x for x in range(K) if x != best]
-    at = {best: centre} | {
-        x: centre + 105 * np.array([sin(2 * pi * i / len(around)), -cos(2 * pi * i / len(around))])
-        for i, x in enumerate(around)
-    }
-    for x, y in enumerate(responses(table.P)):
+    best = responses(table.P)
+    at = ring(table.best, best, np.array([250.0, 130.0]))
+    d = Drawing(round(max(y for _, y in at.values())) + 25, alt)
+    for x, y in enumerate(best):
         if x != y:
             step = (at[y] - at[x]) / np.linalg.norm(at[y] - at[x])
             d.arrow(tuple(at[x] + 21 * step), tuple(at[y] - 23 * step), width=2)
     for x, place in at.items():
-        d.dot(*place, 20, colour=GOOD if x == best else LEFT)
+        d.dot(*place, 20, colour=GOOD if x == table.best else LEFT)
         d.words(place[0], place[1] + 6, str(x + 1), size=17, colour=ON)
     for i, line in enumerate(note.split("; ")):
-        d.words(700, 115 + 22 * i, line, anchor="end", size=14)
+        d.words(700, d.height / 2 - 17 + 22 * i, line, anchor="end", size=14)
     return d
+
+
+def ring(middle: int, best: list[int], centre: np.ndarray) -> dict[int, np.ndarray]:
+    """The places of the arms: one in the centre, the others around it, beside their responses."""
+    around = [x for x in range(len(best)) if x != middle]
+    around.sort(key=lambda x: x if best[x] == middle else best[x])
+    turns = [2 * pi * i / len(around) for i in range(len(around))]
+    places = {x: centre + 105 * np.array([sin(a), -cos(a)]) for x, a in zip(around, turns)}
+    return {middle: centre} | places
 
 
 def yj() -> Drawing:

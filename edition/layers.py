@@ -17,6 +17,43 @@ SAYS = {"say", "glue", "write", "write_csv", "write_text", "style"}
 
 WITNESS = re.compile(r'<details class="witness \w+" id="[^"]+">.*?</details>', re.S)
 PARTS = re.compile(r"(<details class=.*?>)<summary>(.*?)</summary>(.*)</details>", re.S)
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "gamma": "γ",
+    "delta": "δ",
+    "eps": "ε",
+    "epsilon": "ε",
+    "kappa": "κ",
+    "lambda": "λ",
+    "mu": "μ",
+    "nu": "ν",
+    "xi": "ξ",
+    "pi": "π",
+    "phi": "φ",
+    "psi": "ψ",
+    "rho": "ρ",
+    "sigma": "σ",
+    "tau": "τ",
+    "theta": "θ",
+    "omega": "ω",
+    "ell": "ℓ",
+    "Delta": "Δ",
+    "Phi": "Φ",
+    "Psi": "Ψ",
+    "Sigma": "Σ",
+}
+#: What stands for what in a claim that is written in letters; the order matters.
+SIGNS = {
+    **{rf"(?<![^\W_]){name}(?![^\W_])": letter for name, letter in GREEK.items()},
+    r"\bsqrt ?": "√",
+    r"&lt;=": "≤",
+    r"&gt;=": "≥",
+    r"(?<=[\w)*]) - (?=[\w(])": " − ",
+    r"(?<!\w)([^\W\d_])_(?:(\w{1,3})(?!\w)|\(([^()]*)\))": r"\1<sub>\2\3</sub>",
+    r"(?<=[\w)\]>])\^(?:(-?\w+)|\(((?:[^()]|\([^()]*\))*)\))": r"<sup>\1\2</sup>",
+    r"(?<=[\w)])\^(\w+)": r"<sup>\1</sup>",  # a power of a power
+}
 
 
 def role(source: str, tags: set[str], shown: str, page: str = "") -> str:
@@ -104,11 +141,27 @@ def line(start: str, summary: str) -> str:
 
 
 def formulas(text: str) -> str:
-    r"""HTML in which ``$x$`` is a formula for MathJax.
+    r"""HTML in which ``$x$`` is a formula for MathJax, and what is written in letters has signs.
 
     >>> formulas("at most $x$")
     'at most <span class="math notranslate nohighlight">\\(x\\)</span>'
     """
+    parts = re.split(r"(<[^>]*>|\$[^$<]+\$)", text)  # every second one is a tag or a formula
+    parts[::2] = map(signs, parts[::2])
+    text = "".join(parts)
     return re.sub(
         r"\$([^$<]+)\$", r'<span class="math notranslate nohighlight">\\(\1\\)</span>', text
     )
+
+
+def signs(text: str) -> str:
+    """A formula written in letters, as the claims of checks are, with its signs.
+
+    >>> signs("D_y/gamma is at least 1 - tau^2, and T^(1-a) &lt;= sqrt 2")
+    'D<sub>y</sub>/γ is at least 1 − τ<sup>2</sup>, and T<sup>1-a</sup> ≤ √2'
+    >>> signs("short_start, Gamma, step 1")
+    'short_start, Gamma, step 1'
+    """
+    for pattern, sign in SIGNS.items():
+        text = re.sub(pattern, sign, text)
+    return text

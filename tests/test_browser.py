@@ -350,6 +350,54 @@ def test_the_switch_shows_text_checks_or_all_code_and_is_kept(tab, site):
     assert tab.evaluate(LINES) == tab.locator("article span.witness").count()
 
 
+# Closed checks beside the text: how many, and which of them touch a block of the text. The box of a
+# heading reaches under a check, its words do not.
+MARGIN = """() => {
+  const box = e => e.getBoundingClientRect();
+  const beside = [...document.querySelectorAll('article div.cell > details.check')]
+    .filter(e => getComputedStyle(e.parentElement).float === 'right');
+  const text = [...document.querySelectorAll('article section > :not(section, h1, h2, h3)')]
+    .filter(e => !beside.includes(e.firstElementChild) && e.checkVisibility());
+  const touch = (a, b) => a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 1
+    && b.top < a.bottom - 1;
+  return [beside.length, beside.filter(e => text.concat(beside.filter(f => f !== e))
+    .some(f => touch(box(e), box(f)))).map(e => e.textContent.slice(0, 60))];
+}"""
+
+
+@pytest.mark.parametrize("page", THEORY)
+def test_on_a_wide_screen_checks_stand_beside_the_text_and_touch_nothing(tab, page):
+    visit(tab, local(page))
+    assert tab.evaluate(MARGIN) == [0, []], "no room at 1440 px"
+    for width in (1600, 1920):
+        size(tab, width)
+        beside, touching = tab.evaluate(MARGIN)
+        assert beside > 2 and touching == []
+        assert tab.evaluate(OVERFLOW) == []
+
+
+LABELS = """() => [...document.querySelectorAll('article figure img')].map(e =>
+  [e.getBoundingClientRect().width, e.closest('figure').clientWidth, e.className])"""
+
+
+@pytest.mark.parametrize("page", [*THEORY, *EXPERIMENTS])
+def test_on_a_phone_figures_keep_their_size_and_scroll(tab, page):
+    """Labels of ten points in a picture of 512 are drawn nine pixels high, not six."""
+    size(tab, 390)
+    visit(tab, local(page))
+    for width, room, kind in tab.evaluate(LABELS):
+        assert width > room and width >= (700 if "panels" in kind else 450)
+    assert tab.evaluate(OVERFLOW) == []
+
+
+def test_the_front_page_shows_the_game_and_the_board_on_its_first_screen(tab):
+    visit(tab, local("book/index.html"))
+    tab.wait_for_selector(".play-cards")
+    ends = [tab.locator(s).bounding_box() for s in (".front .play-cards", ".front .board")]
+    assert all(box["y"] + box["height"] < 900 for box in ends)
+    assert tab.evaluate("document.documentElement.scrollHeight") < 3 * 900
+
+
 def test_a_check_opens_to_its_code_and_its_wrong_variant(tab):
     visit(tab, local(THEORY[0]))
     check = tab.locator("details.check").first

@@ -3,6 +3,7 @@
 import doctest
 import re
 import xml.etree.ElementTree as ET
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from edition.drawings import DRAWINGS
 from edition.svg import WIDTH
 
 ROOT = Path(__file__).parents[1]
+ANCHORS = {"start": 0, "middle": 0.5, "end": 1}
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -29,6 +31,36 @@ def test_a_drawing_is_whole_and_says_what_it_shows(name):
             assert 0 <= float(x) <= WIDTH and 0 <= float(y) <= drawing.height
     for text in root.iter(f"{SVG}text"):
         assert 0 < float(text.get("y")) <= drawing.height
+
+
+def words(root):
+    """The words on the ground of a drawing, and their boxes: a letter is 0.6 of its size wide."""
+    for text in root.iter(f"{SVG}text"):
+        if text.get("fill") == svg.ON:
+            continue  # on a disc, which covers the lines
+        said, size = "".join(text.itertext()).replace("\u200b", ""), float(text.get("font-size"))
+        width = 0.6 * size * len(said)
+        left = float(text.get("x")) - width * ANCHORS[text.get("text-anchor")]
+        foot = float(text.get("y"))
+        yield said, (left, foot - 0.7 * size, left + width, foot)
+
+
+def points(shape, steps=200):
+    """Points close together on a line of a drawing."""
+    ends = [tuple(map(float, pair.split(","))) for pair in shape.get("points").split()]
+    ends += ends[:1] * shape.tag.endswith("polygon")
+    for one, two in pairwise(ends):
+        yield from zip(*(np.linspace(a, b, steps) for a, b in zip(one, two)))
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
+def test_no_line_of_a_drawing_crosses_words_and_all_words_are_inside(name):
+    root = ET.fromstring(DRAWINGS[name]().svg())
+    for said, (left, top, right, foot) in words(root):
+        assert left >= 0 and right <= WIDTH and top >= 0, said
+        for line in [*root.iter(f"{SVG}polyline"), *root.iter(f"{SVG}polygon")]:
+            crossed = [p for p in points(line) if left < p[0] < right and top < p[1] < foot]
+            assert not crossed, (said, crossed[0])
 
 
 @pytest.mark.parametrize("name", DRAWINGS)

@@ -9,8 +9,8 @@ from docutils.utils import new_document
 
 from edition import layers, names
 from edition.release import pdf
+from edition.sphinx import figures, pages, search
 from edition.sphinx import layers as sphinx_layers
-from edition.sphinx import search
 from edition.witness import Verdict
 
 ROW = {"kind": "proved", "step": "Order", "how": "z3", "twin": "a = 1", "anchor": "w-x-order"}
@@ -56,6 +56,20 @@ def test_pages_about_code_stand_open_but_for_what_only_asserts():
 )
 def test_bare_cells(source, bare):
     assert layers.bare(ast.parse(source)) == bare
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("e^(e^p), 2^(a(k+1))", "e<sup>e<sup>p</sup></sup>, 2<sup>a(k+1)</sup>"),
+        ("D_y/gamma &gt;= mu_1 on (0,1]^2", "D<sub>y</sub>/γ ≥ μ<sub>1</sub> on (0,1]<sup>2</sup>"),
+        ('<i id="w-x_1-gamma">$a_b$</i>', None),  # tags and formulas are left alone
+        ("short_start, two-sided, Gamma, alphabet", None),
+    ],
+)
+def test_claims_in_letters_are_shown_with_signs(text, shown):
+    tex = '<span class="math notranslate nohighlight">\\(a_b\\)</span>'
+    assert layers.formulas(text) == (shown or text.replace("$a_b$", tex))
 
 
 # --- a page
@@ -130,6 +144,23 @@ def test_a_box_of_one_sentence_becomes_a_badge():
     section = page(statement, ours("The proposition is not in the paper."), ours(longer))
     assert section[1][0].astext() == "Proposition 1 ours"
     assert len(section) == 3 and longer in section.astext()
+
+
+# --- figures, and code in a sentence
+
+
+def test_a_picture_of_several_panels_is_marked_and_keeps_its_other_marks():
+    picture = nodes.figure("", nodes.image("", uri="a.svg", classes=["heat"]))
+    assert figures.width('<svg width="656.3pt">') > figures.WIDE > figures.width("")
+    for _ in range(2):
+        figures.widen(picture)
+        assert picture[0]["classes"] == ["heat", "panels"]
+
+
+def test_short_code_stays_on_one_line():
+    short, long = (nodes.literal("", text) for text in ("b = 1", "dueling.theory.exact"))
+    pages.keep_short_code(None, nodes.paragraph("", "", short, long), "page")
+    assert short["classes"] == ["short"] and long["classes"] == []
 
 
 # --- names of statements

@@ -1,7 +1,7 @@
 /* What scrolls inside itself can be reached with the keyboard, and nothing else of its kind: long
    formulas and wide ledgers here, code and tables by the theme, which looks after a resize. */
 (() => {
-  const kinds = "mjx-container[display='true'], span.math, div.ledger, div.drawing";
+  const kinds = "mjx-container[display='true'], span.math, div.ledger, div.drawing, figure";
   const look = () => {
     for (const box of document.querySelectorAll(kinds)) {
       // Inside a line the hidden copy for screen readers may be wider than the formula itself.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import shutil
 from dataclasses import dataclass
 from functools import cache
@@ -22,6 +23,7 @@ from .. import notebooks, place
 from ..overlay import overlaid
 
 SVG, PNG = "image/svg+xml", "image/png"
+WIDE = 540  # points: a wider picture has several panels, and scrolls on a phone
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,25 @@ def offer(app: Sphinx, doctree: nodes.document, docname: str) -> None:
                 line += nodes.reference("", label, refuri=uri, internal=True, classes=["file"])
                 line += nodes.Text(" ")
             node += nodes.legend("", line)
+            if width(offered[name].pictures.get(SVG, "")) > WIDE:
+                widen(node)
             link_picture(node, relative_uri(here, f"figures/{name}.svg"))
+
+
+def width(svg: str) -> float:
+    """The width of a vector picture in points; 0 if there is none.
+
+    >>> width('<svg height="266.4pt" version="1.1" width="656.3pt">')
+    656.3
+    """
+    width = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
+    return float(width[1]) if width else 0.0
+
+
+def widen(figure: nodes.figure) -> None:
+    """Mark the pictures of a figure as made of panels."""
+    for image in figure.findall(nodes.image):
+        image["classes"] = sorted({*image["classes"], "panels"})
 
 
 def link_picture(figure: nodes.figure, uri: str) -> None:

@@ -104,7 +104,9 @@ class Layers(SphinxPostTransform):
         self.add(cell, folded("".join(lines), "check", how, *self.take(), *cell.inputs()))
 
     def ledger(self, cell: Cell) -> None:
-        """The chapter's ledger folds itself."""
+        """The chapter's ledger folds itself; its formulas get signs."""
+        for table in list(cell.node.findall(nodes.raw)):
+            table.replace_self(nodes.raw("", layers.formulas(table.astext()), format="html"))
         self.waiting += cell.inputs()
 
     def listing(self, cell: Cell) -> None:

@@ -15,6 +15,7 @@ from sphinx.config import Config
 
 from .. import place
 
+SHORT = 16  # letters of code in a sentence that are not broken over two lines
 MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2/", "input/tex/extensions/")
 
 ROOT_PAGE = """<!doctype html>
@@ -49,6 +50,13 @@ def mend_proofs(app: Sphinx, doctree: nodes.document, docname: str) -> None:
         for repeated in {"proof", "proof-content"} & set(node.get("ids", [])):
             node["ids"].remove(repeated)
             node["classes"].append(f"{repeated}-body")
+
+
+def keep_short_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Mark code in a sentence that is short enough to stay on one line."""
+    for node in doctree.findall(nodes.literal):
+        if len(node.astext()) <= SHORT:
+            node["classes"].append("short")
 
 
 def note_targets(app: Sphinx, doctree: nodes.document) -> None:
@@ -115,6 +123,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("autodoc-process-docstring", mend_bars)
     app.connect("doctree-read", note_targets)
     app.connect("doctree-resolved", mend_proofs)
+    app.connect("doctree-resolved", keep_short_code)
     app.connect("html-page-context", mend_lists)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
