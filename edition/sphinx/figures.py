@@ -121,8 +121,8 @@ def width(svg: str) -> float:
     >>> width('<svg height="266.4pt" version="1.1" width="656.3pt">')
     656.3
     """
-    width = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
-    return float(width[1]) if width else 0.0
+    match = re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)
+    return float(match[1]) if match else 0.0
 
 
 def widen(figure: nodes.figure) -> None:
