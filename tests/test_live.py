@@ -22,6 +22,7 @@ from dueling import IF, KLUCB, UCB, Algorithm, Champion, MultiSBM, Single, Sparr
 from dueling.later import RMED1, RUCB, DoubleThompson, SelfSparring, VersatileDB, WinnerStays
 from dueling.live import Duel, Live, interval, log_evidence
 from dueling.live import log as logs
+from dueling.structured import OFUL, LinearDoubler
 
 ALL = [*ALGORITHMS, Champion(UCB), Champion(Thompson, r=0.5), Champion(KLUCB), Champion(Ten)]
 ALL += [f() for f in (RUCB, RMED1, DoubleThompson, SelfSparring, VersatileDB, WinnerStays)]
@@ -51,6 +52,20 @@ def state(live):
 
 
 # The same text
+
+
+def kinds(base):
+    return {base}.union(*map(kinds, base.__subclasses__()))
+
+
+def test_every_algorithm_of_the_package_on_duels_of_finitely_many_arms_is_tested_here():
+    """Own is a reader's own text; a structured game has no names of arms."""
+    ours = {kind for kind in kinds(Algorithm) if kind.__module__.startswith("dueling.")}
+    duels = {kind for kind in ours if kind.needs == "play"} - {Algorithm, LinearDoubler}
+    assert {kind.__name__ for kind in duels} - {"Own"} == {
+        kind.__name__ for algorithm in ALL for kind in type(algorithm).__mro__ if kind in duels
+    }
+    assert "cannot play on K = 5" in bad(Live, LinearDoubler(OFUL), NAMES, T=9)
 
 
 @settings(max_examples=150)

@@ -104,6 +104,40 @@ def test_a_game_by_keyboard_ends_with_the_numbers_of_the_package(visit):
     for name, value in printed(code):
         assert shown[name] == pytest.approx(float(value), abs=1e-9)
     assert "You" in shown and "is best" in tab.inner_text(".play-said")
+    assert tab.evaluate("document.activeElement.matches('.play-card.is-turned')"), "focus stays"
+
+
+EARLY = """document.addEventListener('readystatechange',
+  () => { window.early ??= document.querySelectorAll('.play.is-live').length; })"""
+
+
+@pytest.mark.parametrize("name", sorted(THINGS))
+def test_what_is_played_is_there_when_the_page_has_been_read(browser, name):
+    """So no script that is deferred, such as that for formulas, comes before the first picture."""
+    tab = browser.new_page()
+    tab.add_init_script(EARLY)
+    tab.goto(page_with(name).as_uri())
+    assert tab.evaluate("window.early") == 1
+    tab.close()
+
+
+def test_what_is_said_belongs_to_what_is_played(visit):
+    """While other settings are played the picture says how far they came; the lamps are out."""
+    tab = visit("reductions")
+    drag(tab, "rounds T", 0)
+    tab.wait_for_function(SPOKEN, arg=1000)
+    live = tab.locator('[data-play="reductions"] .play-live')
+    drawn = live.locator("svg").first
+    assert live.locator(".play-lamps").is_visible() and live.locator(".play-lamp").count() == 3
+    assert "Regret" in drawn.text_content() and "of the runs" not in drawn.text_content()
+    assert live.evaluate("""live => {
+      const range = live.querySelector('input[aria-label="rounds T"]');
+      range.value = 5;
+      range.dispatchEvent(new Event('input'));
+      const lamps = live.querySelector('.play-lamps');
+      return [live.querySelector('.play-said').textContent, getComputedStyle(lamps).visibility];
+    }""") == ["", "hidden"]
+    drawn.get_by_text("of the runs").wait_for()
 
 
 def drag(tab, label, value):

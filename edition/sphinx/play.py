@@ -4,7 +4,8 @@
     What is seen where scripts do not run: the still picture's caption.
     ```
 
-A page that has one loads the kernels (``edition.wasm``) and the scripts of ``book/_static/play``.
+A page that has one loads the kernels (``edition.wasm``) and the scripts of ``book/_static/play`` at
+the end of its text. There they run before every script that is deferred, such as that for formulas.
 Until they run, or where they cannot, it shows a picture drawn here from plain runs of the package.
 """
 
@@ -15,6 +16,7 @@ import shutil
 from html import escape
 from pathlib import Path
 from typing import Any, ClassVar
+from zlib import crc32
 
 from docutils import nodes
 from docutils.parsers.rst import directives
@@ -27,8 +29,7 @@ from ..wasm import bundle
 
 #: The things to play: what a page may name, and the scripts each needs besides the kernels.
 THINGS = {"bandit": "bandit.js", "reductions": "reductions.js", "steps": "steps.js"}
-KERNELS = "play/kernels.js"
-BEFORE_FORMULAS = 400  # the priority of scripts that need not wait for MathJax, which has 500
+SHARED = ("kernels.js", "duel.js", "board.js")
 
 logger = logging.getLogger(__name__)
 
@@ -81,17 +82,24 @@ def add_scripts(app: Sphinx, page: str, template: str, context: dict[str, Any], 
     """Let a page with something to play load what that needs, and no other page."""
     if app.builder.name != "html" or page not in playing(app):
         return
-    body = context.get("body", "")
-    wanted = [script for name, script in THINGS.items() if f'data-play="{name}"' in body]
-    for script in (KERNELS, "play/duel.js", "play/board.js", *(f"play/{s}" for s in wanted)):
-        app.add_js_file(script, priority=BEFORE_FORMULAS, loading_method="defer")
+    wanted = [s for name, s in THINGS.items() if f'data-play="{name}"' in context["body"]]
+    for script in (*SHARED, *wanted):
+        address = context["pathto"](f"_static/play/{script}", resource=True)
+        context["body"] += f'<script src="{address}?v={_version(app, script)}"></script>\n'
+
+
+def _version(app: Sphinx, script: str) -> str:
+    """What changes with the script's text, so that no browser keeps an old one beside a new one."""
+    if script == "kernels.js":
+        return bundle.digest()
+    return f"{crc32((Path(app.srcdir) / 'book' / '_static' / 'play' / script).read_bytes()):08x}"
 
 
 def write_kernels(app: Sphinx, error: Exception | None) -> None:
     """Write the kernels, if a page needs them; without them the pages show still pictures."""
     if error or app.builder.name != "html" or not playing(app):
         return
-    target = Path(app.outdir) / "_static" / KERNELS
+    target = Path(app.outdir) / "_static" / "play" / "kernels.js"
     try:
         shutil.copyfile(bundle.file(Path(app.srcdir)), target)
     except place.Refusal as reason:

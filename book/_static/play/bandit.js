@@ -74,7 +74,7 @@
         this.first = x;
         this.cards[x].setAttribute("aria-pressed", "true");
         this.say(
-          `Round ${this.t + 1} of ${ROUNDS}. ${LETTERS[x]} against which? The same card again costs its own gap and teaches nothing.`,
+          `Round ${this.t + 1} of ${ROUNDS}. ${LETTERS[x]} against which? The same card again loses its whole distance to the best, and teaches nothing.`,
         );
         return;
       }
@@ -111,7 +111,7 @@
       this.cards.forEach((card, x) => {
         card.classList.add("is-turned");
         card.append(make("span", { class: "play-utility" }, `utility ${MU[this.order[x]]}`));
-        card.disabled = true;
+        card.setAttribute("aria-disabled", "true"); // it keeps the focus, which `disabled` would drop
       });
       const settings = { T: ROUNDS, seed: this.seed, run: 0, checkpoints: [ROUNDS] };
       const rows = REDUCTIONS.map((name) => {

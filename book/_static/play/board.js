@@ -115,7 +115,7 @@ window.Board = (() => {
       fill(live, box.dataset);
       box.querySelector(".play-still").after(live);
       box.classList.add("is-live");
-      performance.mark("play-first");
+      requestAnimationFrame(() => setTimeout(() => performance.mark("play-first"))); // painted
     }
   }
 

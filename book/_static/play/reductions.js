@@ -19,7 +19,10 @@
     "Over Tsallis-INF the last bits may differ: this page rounds powers otherwise than a computer’s library. " +
     "We compared 40 runs of 32000 duels in each of 20 settings: at most 2 of the 40 went another way, " +
     "the regret of a run changed by at most 50, a median by at most 10; up to round 4000 nothing did.";
-  const [HEIGHT, LEFT, RIGHT, BOTTOM] = [300, 46, 94, 26];
+  const LEGEND =
+    "Lines: the median of the runs. Bands: the middle 80 % of them. ↑: a line that leaves the picture. " +
+    "Each step on the axis of rounds doubles them.";
+  const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 46, 94, 30, 26];
 
   /* Theorem M and the corrected Corollary 3.3, in closed form (dueling.theory.bounds), and the
      corollary with the constant 2ca/(a + 1) of the printed Theorem 3.1 in place of 3c/(a + 1). */
@@ -68,6 +71,7 @@
       box.append(
         this.controls(),
         this.chart,
+        make("p", { class: "play-note" }, LEGEND),
         line,
         make(
           "table",
@@ -200,6 +204,8 @@
       this.showBounds();
       this.moveDot();
       this.began = performance.now();
+      this.box.dataset.done = "false";
+      this.say(""); // what was said of other settings
       inPieces(this.box, this.steps(), (done) => this.show(done));
     }
 
@@ -267,8 +273,16 @@
       this.chart.setAttribute("aria-label", `Regret against rounds. ${order} at round ${this.T}.`);
     }
 
+    /* How far the runs have come, until they are all played. */
+    progress() {
+      const played = Object.values(this.curves).reduce((sum, runs) => sum + runs.length, 0);
+      const all = this.runs * Object.keys(this.curves).length;
+      return played < all ? `, after ${Math.floor((100 * played) / all)} % of the runs` : "";
+    }
+
     draw(summaries) {
-      const WIDTH = Math.min(640, this.box.clientWidth || 640); // a narrow box has a narrow picture
+      // A narrow box has a narrow picture; before the first one it has no width yet.
+      const WIDTH = Math.min(640, this.box.clientWidth || innerWidth - 60);
       this.chart.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
       const top = Math.max(
         1,
@@ -281,11 +295,13 @@
         LEFT +
         ((WIDTH - LEFT - RIGHT) * Math.log2(this.checkpoints[c])) /
           Math.log2(this.checkpoints[last]);
-      const y = (value) => HEIGHT - BOTTOM - ((HEIGHT - BOTTOM - 12) * Math.min(value, top)) / top;
+      const y = (value) => HEIGHT - BOTTOM - ((HEIGHT - BOTTOM - TOP) * Math.min(value, top)) / top;
       const parts = [0, 0.5, 1].map((share) =>
         label(LEFT - 6, y(share * top) + 5, (share * top).toFixed(0), "end"),
       );
-      parts.push(make("svg:path", { d: `M${LEFT},10V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}` }));
+      parts.push(make("svg:path", { d: `M${LEFT},${TOP - 6}V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}` }));
+      parts.push(label(0, 14, `Regret${this.progress()}`, "start"));
+      parts.push(label(WIDTH - RIGHT + 30, HEIGHT - 8, "rounds", "start"));
       for (const c of [0, Math.floor(last / 2), last])
         parts.push(label(x(c), HEIGHT - 8, this.checkpoints[c], "middle"));
       let lowest = HEIGHT;

@@ -8,6 +8,10 @@
   const GOOD = [0.8, 0.2, 0.2, 0.2, 0.2, 0.2];
   const [ROUNDS, SEED, ALPHA] = [126, 2014, 3]; // 126 = 2 + 4 + ... + 64: six epochs of Doubler
 
+  const GAME =
+    `Arm A is best: A to F are worth ${ARITH.join(", ")}. Above stand the left arms, below the right arms, ` +
+    "the preferred one is filled. The right arm wins with chance one half plus half its lead.";
+
   /* The number of the epoch that holds round t >= 1, its first round, and its length. */
   const EPOCHS = {
     Doubler: (t) => epoch(t, 1),
@@ -126,6 +130,7 @@
         names.length > 1 ? [choice("algorithm", names, names[0], (name) => this.take(name))] : [];
       box.append(
         ...pick,
+        make("p", { class: "play-note" }, GAME),
         this.strip,
         line,
         make(
@@ -310,6 +315,10 @@
     );
   }
 
+  function text(x, y, words) {
+    return make("svg:text", { x, y, class: "play-small" }, words);
+  }
+
   /* The film of a relapse: a long run of Sparring on 1good, whose number the chapter found. */
   class Relapse {
     constructor(box, run) {
@@ -340,7 +349,9 @@
       const head = make(
         "p",
         {},
-        `The film of a relapse: run ${run} of Sparring on 1good, ${T} rounds.`,
+        `The film of a relapse: run ${run} of Sparring on 1good, ${T} rounds. The curve is the regret. ` +
+          `The squares are the pairs of the last ${T / frames} rounds, left arms by rows, right arms by columns; ` +
+          "the stronger the colour, the more often they met.",
       );
       const every = { every: 150, first: 0, last: frames - 1 };
       const moments = { ...every, now: () => this.i, show: (i) => this.show(i) };
@@ -378,9 +389,14 @@
       const points = this.curve.map(
         (value, c) => `${30 + (390 * c) / 127},${140 - (130 * value) / top}`,
       );
+      const [cx, cy] = points[i].split(",");
       this.picture.replaceChildren(
         make("svg:polyline", { points: points.join(" "), "stroke-opacity": 0.3 }),
         make("svg:polyline", { points: points.slice(0, i + 1).join(" "), stroke: "#0072B2" }),
+        make("svg:path", { d: "M30,10V140H420" }),
+        text(4, 8, "regret"),
+        text(388, 134, "rounds"),
+        make("svg:circle", { cx, cy, r: 4, class: "filled" }),
       );
       this.picture.setAttribute(
         "aria-label",
