@@ -103,7 +103,7 @@ def test_a_cluster_of_two_processes_gives_the_same_bits(alone):
     want = plain("arith/linear", Uniform(), T=60, runs=9)
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True}
     with (
-        distributed.LocalCluster(**options, dashboard_address=None) as cluster,
+        distributed.LocalCluster(**options, dashboard_address="127.0.0.1:0") as cluster,
         distributed.Client(cluster) as client,
         joblib.parallel_config(backend="dask"),
     ):

@@ -1,7 +1,11 @@
 """The pages on using the package: a cluster whose worker dies, times on the status page alone."""
 
 import os
+import re
 import signal
+import socket
+from contextlib import suppress
+from pathlib import Path
 
 import joblib
 import pytest
@@ -10,6 +14,8 @@ from conftest import plain, same
 from dueling import Uniform, Utilities
 from edition import place, tables
 from edition.sphinx import about
+
+ROOT = Path(__file__).parents[1]
 
 
 class Mortal(Utilities):
@@ -31,7 +37,7 @@ def test_a_worker_s_death_changes_no_bit(tmp_path):
     mortal.grave = tmp_path / "grave"
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+            n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
         ) as cluster,
         distributed.Client(cluster),
         joblib.parallel_config(backend="dask"),
@@ -39,6 +45,20 @@ def test_a_worker_s_death_changes_no_bit(tmp_path):
         survived = plain(mortal, Uniform(), T=60, runs=8, chunk=1, workers=2)
     assert mortal.grave.exists()
     assert same(survived, plain(Utilities([0.8, 0.5], name="mortal"), Uniform(), T=60, runs=8))
+
+
+@pytest.mark.slow
+def test_the_page_s_cluster_says_nothing_where_dask_s_usual_port_is_taken(recwarn):
+    distributed = pytest.importorskip("distributed")
+    text = (ROOT / "book" / "use" / "cluster.ipynb").read_text(encoding="utf-8")
+    (address,) = re.findall(r'dashboard_address=\\"(.*?)\\"', text)
+    options = {"n_workers": 1, "threads_per_worker": 1, "silence_logs": 50}
+    with socket.socket() as taken:
+        with suppress(OSError):  # another program has it
+            taken.bind(("", 8787))
+            taken.listen()
+        distributed.LocalCluster(**options, dashboard_address=address).close()
+    assert [str(w.message) for w in recwarn if "Port" in str(w.message)] == []
 
 
 def test_measured_times_are_told_by_the_status_page(tmp_path, monkeypatch):
