@@ -105,10 +105,10 @@ def beta(concentration: float, nodes: int = 24) -> Law:
     return law
 
 
-def atoms(law: Law, mu: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def atoms(law: Law, mu: np.ndarray) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """The atoms and weights of every arm, checked: values in [0, 1], total weight 1, mean mu."""
     try:
-        table = [_pair(x, law(m)) for x, m in enumerate(mu)]
+        table = tuple(_pair(x, law(m)) for x, m in enumerate(mu))
     except TypeError as error:
         raise ValueError(f"law is {law!r}; it must be a function of one mean ({error}).") from error
     for x, (values, weights) in enumerate(table):

@@ -1,6 +1,7 @@
 """The sixteen scenarios of Section 7 and a reader's own: tables, names, regrets."""
 
 import math
+import pickle
 from functools import partial
 from multiprocessing.pool import ThreadPool
 
@@ -9,10 +10,13 @@ import pytest
 from conftest import plain
 
 from dueling import (
+    IF,
+    UCB,
     Cardinal,
     Game,
     Preferences,
     Scenario,
+    Sparring,
     Uniform,
     Utilities,
     bernoulli,
@@ -24,8 +28,21 @@ from dueling import (
     scenario,
     yj,
 )
+from dueling.engine.value import Value
 from dueling.section7 import LINKS, NAMES, UTILITIES, YJ_PRINTED, YJ_REPAIRS
-from dueling.structured import Ball, Box, LinearCardinal, LinearUtilities
+from dueling.structured import (
+    Ball,
+    Box,
+    ConfidenceBall1,
+    Ellipsoid,
+    Inequalities,
+    LinearCardinal,
+    LinearDoubler,
+    LinearUtilities,
+    Points,
+    Polytope,
+    Simplex,
+)
 from dueling.theory.preferences import card, condorcet, gamma_extended
 
 
@@ -290,6 +307,11 @@ def test_the_base_leaves_game_and_measure_to_its_scenarios():
             call()
 
 
+def copied(value):
+    """The value as another process gets it."""
+    return pickle.loads(pickle.dumps(value))
+
+
 SCENARIOS = [
     scenario("YJ"),
     Utilities([0.9, 0.5, 0.2], logit, bernoulli),
@@ -299,17 +321,43 @@ SCENARIOS = [
 ]
 
 
-@pytest.mark.parametrize("game", SCENARIOS, ids=repr)
-def test_a_scenario_is_a_value_that_nothing_changes(game):
-    assert isinstance(game, Scenario)
-    for name in ("name", "digest", *({"P", "mu", "K"} & vars(game).keys())):
-        before = getattr(game, name)
+SETS = [
+    Ball(2),
+    Box([0, 0], [1, 2]),
+    Simplex(3),
+    Points([[0, 1], [1, 0]]),
+    Polytope([[0, 1], [1, 0]]),
+    Ellipsoid([0, 0], [[2, 0], [0, 1]]),
+    Inequalities([[1], [-1]], [1, 0]),
+]
+ALGORITHMS = [Sparring(UCB, alpha=1), LinearDoubler(ConfidenceBall1, scale=0.1), IF(), Uniform()]
+
+
+@pytest.mark.parametrize("again", [lambda value: value, copied], ids=["it", "copy"])
+@pytest.mark.parametrize("value", SCENARIOS + SETS + ALGORITHMS, ids=repr)
+def test_scenarios_sets_and_algorithms_are_values_that_nothing_changes(value, again):
+    value = again(value)
+    assert isinstance(value, Value) and vars(value)
+    for name, before in vars(value).items():
         with pytest.raises(AttributeError, match=f"{name} of .* is set for good"):
-            setattr(game, name, before)
-    arrays = [value for value in vars(game).values() if isinstance(value, np.ndarray)]
-    arrays += [array for pair in getattr(game, "atoms", ()) for array in pair]
+            setattr(value, name, before)
+        assert not (isinstance(before, np.ndarray) and before.flags.writeable), name
+        assert name == "_tables" or not isinstance(before, dict | list), name
+
+
+@pytest.mark.parametrize("game", SCENARIOS, ids=repr)
+def test_what_a_scenario_makes_is_read_only(game):
+    arrays = [array for pair in getattr(game, "atoms", ()) for array in pair]
     arrays += [game.table(regret) for regret in game.regrets if isinstance(game, Preferences)]
-    assert arrays and not any(array.flags.writeable for array in arrays)
+    arrays += [game.X.spanner()] if hasattr(game, "X") else []
+    assert not any(array.flags.writeable for array in arrays)
+
+
+def test_the_settings_of_an_algorithm_are_read_only():
+    algorithm = Sparring(UCB, alpha=1)
+    with pytest.raises(TypeError, match="does not support item assignment"):
+        algorithm.parameters["alpha"] = 2
+    assert algorithm.settings() == copied(algorithm).settings() == {"alpha": 1, "ties": "random"}
 
 
 def test_the_readers_array_stays_the_readers():

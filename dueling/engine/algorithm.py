@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from . import chance, checks, compiled
+from .value import Value
 
 OPERATIONS = ("reset", "advance", "feedback")
 
 
-class Algorithm:
+class Algorithm(Value):
     """A named algorithm; ``play(game)`` runs its text on the game, compiled or as it stands.
 
     >>> def against_first(S, game):

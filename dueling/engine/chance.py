@@ -7,7 +7,7 @@ import re
 import sys
 import sysconfig
 from collections import ChainMap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, partial
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -63,8 +63,8 @@ def _held(thing: Any) -> Iterable:
     """The functions of a class, and what a container, a partial or another object holds."""
     if isinstance(thing, type):
         return () if _is_library(thing) else _methods(thing)
-    if isinstance(thing, list | tuple | dict):
-        return thing.values() if isinstance(thing, dict) else thing
+    if isinstance(thing, list | tuple | Mapping):
+        return thing.values() if isinstance(thing, Mapping) else thing
     if isinstance(thing, partial) or hasattr(thing, "py_func"):
         return (getattr(thing, "func", None) or thing.py_func, *getattr(thing, "args", ()))
     odd = isinstance(thing, ModuleType) or _is_library(type(thing))

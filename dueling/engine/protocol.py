@@ -5,6 +5,7 @@ import hashlib
 import numpy as np
 
 from . import checks
+from .value import Value
 
 OUTSIDE = "was given an arm outside"  # in what a game says to an arm that it does not have
 
@@ -44,11 +45,10 @@ class Rounds:
             self.due = self.checkpoints[self.passed] if self.passed < len(self.checkpoints) else 0
 
 
-class Scenario:
+class Scenario(Value):
     """What a simulation asks of a game and its regret: the base of every scenario.
 
-    A scenario is a value, which all threads share: what is set is never set again, and its arrays
-    are read-only. ``name`` chooses the random numbers of the runs, ``digest`` tells apart what has
+    A scenario is a value, which all threads share. ``name`` chooses the random numbers of the runs, ``digest`` tells apart what has
     the same name, and ``regrets`` names the regrets, the default first.
 
     >>> class Wins(Preferences):  # a reader's own: how often the right arm won, and no regret
@@ -66,14 +66,6 @@ class Scenario:
             checks.refuse("name", name, "a string")
         self.digest = digest(*numbers)
         self.name = str(name or f"{kind}/{self.digest[:8]}")
-
-    def __setattr__(self, name, value):
-        if name in vars(self):
-            raise AttributeError(f"{name} of {self!r} is set for good; make another scenario.")
-        if isinstance(value, np.ndarray):
-            value = value.view()
-            value.flags.writeable = False
-        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name})"

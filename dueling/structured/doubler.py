@@ -3,7 +3,7 @@
 import numpy as np
 
 from ..engine import checks
-from ..engine.algorithm import Single, label
+from ..engine.algorithm import Algorithm, Single, label
 from ..reductions import Doubler
 from .algebra import put
 from .games import LINKS
@@ -110,9 +110,9 @@ class LinearDoubler(Doubler):
     """
 
     def __init__(self, machine, memory: str = "average", **parameters):
-        super().__init__(machine, **parameters)
         self.memory = checks.one_of("memory", memory, ("average", "counts"))
-        self.name = label("Doubler", machine, {"memory": self.memory, **parameters})
+        name = label("Doubler", machine, {"memory": self.memory, **parameters})
+        Algorithm.__init__(self, name, machine, parameters)
 
     def settings(self) -> dict:
         """Those of the machine, and the memory."""

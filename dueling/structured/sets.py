@@ -16,13 +16,14 @@ from scipy.optimize import linprog
 from scipy.spatial import HalfspaceIntersection, QhullError
 
 from ..engine import checks
+from ..engine.value import Value
 from .algebra import combine, dot, put
 
 TOLERANCE = 1e-9
 REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
 
 
-class Arms:
+class Arms(Value):
     """A compact set of arms in R^d; a subclass gives ``argmax(c, x)`` and array fields.
 
     ``convex`` says whether the average of arms is an arm.
@@ -50,6 +51,7 @@ class Arms:
         """A barycentric spanner of the lifted set, one row for each vector (computed once)."""
         if self not in _SPANNERS:
             _SPANNERS[self] = spanner(self)
+            _SPANNERS[self].flags.writeable = False
         return _SPANNERS[self]
 
 
