@@ -14,7 +14,6 @@ import numpy as np
 
 from .engine import checks
 from .engine.compiled import compilable
-from .engine.hints import in_a_game
 
 #: ln t for t = 1..2^15 - 1, sooner read than computed and with the same bits.
 LN = np.array([-inf, *map(log, range(1, 2**15))])
@@ -60,7 +59,7 @@ class UCB:
     Sparring(UCB, alpha=1) on YJ: 5 runs, T = 99, regret 5.36 ± 0.12, ...
     """
 
-    @in_a_game
+    @checks.in_a_game
     def __init__(self, K, rng, alpha=3.0, ties="random"):
         self.K, self.rng, self.logs = K, rng, LN
         self.alpha = checks.alpha("alpha", alpha)
@@ -121,7 +120,7 @@ class Thompson:
     Sparring(Thompson) on YJ: 5 runs, T = 99, regret 5.24 ± 0.096, ...
     """
 
-    @in_a_game
+    @checks.in_a_game
     def __init__(self, K, rng):
         self.K, self.rng = K, rng
         self.wins, self.losses = np.ones(K), np.ones(K)
@@ -154,7 +153,7 @@ class Adversarial:
     ``weigh``, which sets p from the losses, up to a factor.
     """
 
-    @in_a_game
+    @checks.in_a_game
     def __init__(self, K, rng):
         self.K, self.rng = K, rng
         self.loss, self.p = np.zeros(K), np.ones(K) / K

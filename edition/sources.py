@@ -14,7 +14,7 @@ def imported(root: Path, *texts: str) -> set[Path]:
     """The modules of this checkout that some texts import, directly or through others.
 
     Of a package only what is imported by name counts: its ``__init__`` when the package itself is
-    named.
+    named, or something in it that is not a module.
     """
     modules: set[Path] = set()
     todo = [path for text in texts for path in named(root, text, "")]
@@ -38,25 +38,25 @@ def named(root: Path, text: str, package: str) -> tuple[Path, ...]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return tuple(path for name in PACKAGES for path in (root / name).rglob("*.py"))
-    names = [name for node in ast.walk(tree) for name in _names(node, package)]
-    inside = [name for name in names if name.partition(".")[0] in PACKAGES]
-    paths = [path for name in inside if (path := _file(root, name))]
-    return tuple(dict.fromkeys(paths))
+    names = [pair for node in ast.walk(tree) for pair in _names(node, package)]
+    paths = [_file(root, name) or _file(root, base) for base, name in names]
+    return tuple(dict.fromkeys(path for path in paths if path))
 
 
-def _names(node: ast.AST, package: str) -> Iterator[str]:
-    """The dotted names that a statement imports; a name in a module may be a module itself."""
+def _names(node: ast.AST, package: str) -> Iterator[tuple[str, str]]:
+    """What a statement imports: where from, and the dotted name, which may be a module itself."""
     if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
+        yield from (("", alias.name) for alias in node.names)
     if isinstance(node, ast.ImportFrom):
         above = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
         base = ".".join([*above, *([node.module] if node.module else [])])
-        yield base
-        yield from (f"{base}.{alias.name}" for alias in node.names)
+        yield from ((base, f"{base}.{alias.name}") for alias in node.names)
 
 
 def _file(root: Path, name: str) -> Path | None:
     """The file of a module or package, if it is one of this checkout."""
+    if name.partition(".")[0] not in PACKAGES:
+        return None
     path = root.joinpath(*name.split("."))
     files = (path.with_suffix(".py"), path / "__init__.py")
     return next((file for file in files if file.is_file()), None)

@@ -15,24 +15,29 @@ import numpy as np
 
 import dueling
 from dueling import Result, simulate
-from dueling.engine.algorithm import Own
+from dueling.engine.algorithm import Own, defaults
 from dueling.engine.frozen import foreign
 from dueling.engine.protocol import digest
 from dueling.engine.provenance import provenance
+from dueling.engine.runs import Setting
 
 from . import place, tables
 from .sources import imported
+
+USUAL = defaults(simulate)  # how a result is made unless its settings say otherwise
 
 
 def source(*things: Any) -> str:
     """The SHA-256 of the text that decides these things' simulation: that of another is not reused.
 
-    The text of :mod:`dueling.engine.simulation` and of the modules that define the scenario, the
-    algorithm and its machines, with all that they import.
+    The text of :mod:`dueling.engine.runs` and of the modules that define the scenario, the
+    algorithm and its machines, with all that they import; a name stands in
+    :mod:`dueling.section7`.
     """
     machines = [machine for thing in things for machine in _machines(thing)]
-    modules = {kind.__module__ for kind in (*map(type, things), *machines)} - {"builtins"}
-    return _source(frozenset({"dueling.engine.simulation", *modules}))
+    kinds = [Setting, *map(type, things), *machines]
+    modules = {"dueling.section7" if kind is str else kind.__module__ for kind in kinds}
+    return _source(frozenset(modules))
 
 
 @cache
@@ -59,7 +64,7 @@ def stored(
     short = crc32(json.dumps(asked, sort_keys=True).encode())
     versions = provenance({})["versions"]
     key = json.dumps(
-        [*names, sorted(keep), asked, source(scenario, algorithm), versions], sort_keys=True
+        [*names, sorted(keep), USUAL | asked, source(scenario, algorithm), versions], sort_keys=True
     )
     slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(name for name, *_ in names)).strip("-")
     path = place.inside(tables.folder(), f"{folder}/{slug}-{short:08x}.npz")

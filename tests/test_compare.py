@@ -241,12 +241,12 @@ from edition import store
 from pathlib import Path
 import dueling
 print(Path(dueling.__file__).parents[1])
-print(store.source(scenario("YJ"), Sparring(UCB)))
+print(store.source(scenario("YJ"), Sparring(UCB)), store.source("YJ", "Sparring"))
 """
 
 
 def test_a_file_of_a_copy_that_is_edited_changes_the_source(tmp_path):
-    """Of the text that decides a simulation; not of pages that nobody imports."""
+    """Of the text that decides a simulation; not of hints, and not of pages."""
     root = Path(dueling.__file__).parents[1]
     for package in ("dueling", "edition"):
         ignored = shutil.ignore_patterns("__pycache__")
@@ -261,13 +261,28 @@ def test_a_file_of_a_copy_that_is_edited_changes_the_source(tmp_path):
         done = subprocess.run(
             command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
         )
-        folder, found = done.stdout.split()
+        folder, *sums = done.stdout.split()
         assert Path(folder) == tmp_path
-        return found
+        return sums
 
-    first, after_machine = source(), source("dueling/machines.py")
-    after_engine, after_page = source("dueling/engine/blocks.py"), source("edition/stills.py")
-    assert len({first, after_machine, after_engine}) == 3 and after_page == after_engine
+    (first, named), (other, also_named) = source(), source("dueling/machines.py")
+    assert first != other and named != also_named and first != named
+    engine = source("dueling/engine/blocks.py")
+    assert other != engine[0] and also_named != engine[1]
+    experiment = source("dueling/section7.py")
+    assert experiment[0] == engine[0] and experiment[1] != engine[1]  # it says what a name means
+    for file in ("engine/hints", "engine/simulation", "engine/comparison", "later/battle"):
+        with (tmp_path / "dueling" / f"{file}.py").open("a") as text:
+            text.write("# edited\n")
+    assert source("dueling/__init__.py") == source("edition/stills.py") == experiment
+
+
+def test_another_default_of_simulate_makes_another_file(checkout, monkeypatch):
+    stored()
+    monkeypatch.setitem(store.USUAL, "permute", False)
+    monkeypatch.setattr(store, "simulate", None)
+    with pytest.raises(TypeError):
+        stored()
 
 
 @pytest.mark.parametrize("folder", ["..", "../there", "a/../../there", "/there"])

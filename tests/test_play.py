@@ -15,7 +15,7 @@ import pytest
 from test_browser import AXE, CODE, OVERFLOW, THEME, browser, listen, load_axe, size
 
 from dueling import Utilities, scenario
-from dueling.engine.simulation import stream
+from dueling.engine.runs import stream
 from dueling.theory import bounds
 from edition.sphinx.play import THINGS
 from edition.wasm import kernels

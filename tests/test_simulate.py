@@ -33,7 +33,7 @@ from dueling import (
     simulate,
 )
 from dueling.engine import simulation as engine
-from dueling.engine.simulation import stream
+from dueling.engine.runs import stream
 from dueling.section7 import OURS
 
 ARITH = scenario("arith/linear")

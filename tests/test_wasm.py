@@ -22,7 +22,7 @@ import pytest
 
 from dueling import UCB, Doubler, simulate
 from dueling.engine.blocks import fields, layout_of
-from dueling.engine.simulation import stream
+from dueling.engine.runs import stream
 from dueling.game import Game
 from dueling.machines import LN
 from dueling.section7 import NAMES, scenario

@@ -168,6 +168,22 @@ def checkpoints(value: Any, T: int) -> np.ndarray:
     return np.array(rounds, np.int64)
 
 
+def in_a_game(init: Callable) -> Callable:
+    """The ``__init__`` of a machine, with a hint where the game's K and rng are missing."""
+
+    @wraps(init)
+    def begin(self, *values, **parameters):
+        own = {k: v for k, v in parameters.items() if k not in ("K", "rng")}
+        if len(values) + len(parameters) - len(own) < 2:
+            kind = type(self).__name__
+            parts = ", ".join([kind, *(f"{k}={v!r}" for k, v in own.items())])
+            such = f"which each game brings; write Sparring({parts})"
+            raise TypeError(f"{kind} lacks K and rng, {such}.")
+        init(self, *values, **parameters)
+
+    return begin
+
+
 def guard(module: dict, **rules: Callable | tuple) -> None:
     """Check and convert each argument of a module's public functions by the rule of its name.
 

@@ -34,22 +34,6 @@ def known_arguments(f: Callable) -> Callable:
     return call
 
 
-def in_a_game(init: Callable) -> Callable:
-    """The ``__init__`` of a machine, with a hint where the game's K and rng are missing."""
-
-    @wraps(init)
-    def begin(self, *values, **parameters):
-        own = {k: v for k, v in parameters.items() if k not in ("K", "rng")}
-        if len(values) + len(parameters) - len(own) < 2:
-            kind = type(self).__name__
-            parts = ", ".join([kind, *(f"{k}={v!r}" for k, v in own.items())])
-            such = f"which each game brings; write Sparring({parts})"
-            raise TypeError(f"{kind} lacks K and rng, {such}.")
-        init(self, *values, **parameters)
-
-    return begin
-
-
 def refuse_array(scenario: Any) -> None:
     """Refuse numbers in the place of a scenario, which says what they mean."""
     if isinstance(scenario, list | tuple | np.ndarray) or hasattr(scenario, "__array__"):

@@ -48,8 +48,9 @@ class Rounds:
 class Scenario(Value):
     """What a simulation asks of a game and its regret: the base of every scenario.
 
-    A scenario is a value, which all threads share. ``name`` chooses the random numbers of the runs, ``digest`` tells apart what has
-    the same name, and ``regrets`` names the regrets, the default first.
+    A scenario is a value, which all threads share. ``name`` chooses the random numbers of the runs,
+    ``digest`` tells apart what has the same name, and ``regrets`` names the regrets, the default
+    first.
 
     >>> class Wins(Preferences):  # a reader's own: how often the right arm won, and no regret
     ...     def measure(self, game, regret=None):

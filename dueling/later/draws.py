@@ -5,7 +5,6 @@ from math import ceil, log
 import numpy as np
 
 from ..engine import checks
-from ..engine.hints import in_a_game
 
 
 class RandomDraws:
@@ -25,7 +24,7 @@ class RandomDraws:
     Sparring(RandomDraws, horizon=99) on YJ: 5 runs, T = 99, regret ...
     """
 
-    @in_a_game
+    @checks.in_a_game
     def __init__(self, K, rng, horizon, scale=2.0):
         self.K, self.rng = K, rng
         self.horizon = checks.whole("horizon", horizon)

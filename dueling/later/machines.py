@@ -6,7 +6,6 @@ import numpy as np
 
 from ..engine import checks
 from ..engine.compiled import compilable
-from ..engine.hints import in_a_game
 from ..machines import UCB, Adversarial, tsallis
 
 
@@ -64,7 +63,7 @@ class KLUCB:
     Sparring(KLUCB) on YJ: 5 runs, T = 99, regret 5.31 ± 0.24, ...
     """
 
-    @in_a_game
+    @checks.in_a_game
     def __init__(self, K, rng, c=3.0):
         self.K, self.rng = K, rng
         self.c = checks.real("c", c, "at least 0", lambda c: c >= 0)
@@ -116,7 +115,7 @@ class MOSS(UCB):
     Sparring(MOSS, horizon=99) on YJ: 5 runs, T = 99, regret 5.43 ± 0.51, ...
     """
 
-    @in_a_game
+    @checks.in_a_game
     def __init__(self, K, rng, horizon):
         super().__init__(K, rng)
         self.horizon, self.index = checks.whole("horizon", horizon), np.zeros(K)

@@ -5,7 +5,6 @@ from math import log, sqrt
 import numpy as np
 
 from ..engine import checks
-from ..engine.hints import in_a_game
 
 
 class SuccessiveElimination:
@@ -18,7 +17,7 @@ class SuccessiveElimination:
     Doubler(SuccessiveElimination, horizon=99) on YJ: 5 runs, T = 99, regret 6.05 ± 0.17, ...
     """
 
-    @in_a_game
+    @checks.in_a_game
     def __init__(self, K, rng, horizon):
         self.K, self.rng = K, rng
         self.horizon = checks.whole("horizon", horizon)
@@ -66,7 +65,7 @@ class ExploreThenCommit:
     MultiSBM(ExploreThenCommit, rounds=3) on YJ: 5 runs, T = 99, regret 6.06 ± 0.26, ...
     """
 
-    @in_a_game
+    @checks.in_a_game
     def __init__(self, K, rng, rounds, first=0):
         self.K, self.rng = K, rng
         self.rounds = checks.whole("rounds", rounds)
