@@ -20,6 +20,12 @@ OPTIONS = [  # each figure as picture and as vectors, neither of them dated
     "--InlineBackend.print_figure_kwargs={'bbox_inches': 'tight', 'metadata': {'Date': None}}",
 ]
 STYLE = Path(__file__).with_name("matplotlibrc")
+ALIKE = {  # of the environment of every kernel
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+    "OPENBLAS_NUM_THREADS": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    "PYTHONHASHSEED": "0",
+}
 COMMON = "X86_V3"  # NumPy's name for what x86 processors have since Haswell; newer ones have more
 # What a process of the build takes over from the user: where programs, files and words are.
 KEPT = ("PATH", "HOME", "TMPDIR", "LANG", "LD_LIBRARY_PATH", "CHROMIUM")
@@ -108,9 +114,7 @@ def environment(profile: str) -> dict[str, str]:
         "IPYTHONDIR": str(home / "ipython"),
         "MPLCONFIGDIR": str(home / "matplotlib"),
         "MATPLOTLIBRC": str(STYLE),
-        "MPLBACKEND": "module://matplotlib_inline.backend_inline",
-        "PYTHONHASHSEED": "0",
-        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+        **ALIKE,
         **arithmetic(),
     }
     if not any((home / "matplotlib").glob("fontlist*")):  # or the first figure speaks of fonts
@@ -127,9 +131,8 @@ def vectors() -> list[str]:
 
 
 def arithmetic() -> dict[str, str]:
-    """The environment in which NumPy rounds alike on every x86-64-v3 processor and core count."""
-    alike = {"OPENBLAS_NUM_THREADS": "1"}
-    if COMMON in (extensions := vectors()):
-        newer = " ".join(name for name in extensions if name != COMMON)
-        alike |= {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": newer}
-    return alike
+    """The environment in which NumPy rounds alike on every x86-64-v3 processor."""
+    if COMMON not in (extensions := vectors()):
+        return {}
+    newer = " ".join(name for name in extensions if name != COMMON)
+    return {"OPENBLAS_CORETYPE": "Haswell", "NPY_DISABLE_CPU_FEATURES": newer}

@@ -25,6 +25,7 @@ from .sums import digest, sum_of
 Parameters = Mapping[str, Mapping[str, Any]]  # notebook -> parameter -> value
 
 RUN_TAGS = {"parameters", "raises-exception", "skip-execution"}  # tags that change a run
+KEPT = Path(__file__).with_name("scrub.py")  # what of the outputs is kept
 COST = {"seconds", "cpu", "peak_mb", "date", "python", "machine", "versions"}  # of an execution
 
 
@@ -177,8 +178,9 @@ def fingerprint(root: Path, name: str, parameters: Parameters) -> str:
         "cells": cells,
         "parameters": dict(parameters.get(name, {})),
         "needs": {other: fingerprint(root, other, parameters) for other in needs(root, name)},
-        "kernel": [*kernel.OPTIONS, kernel.COMMON],
+        "kernel": [*kernel.OPTIONS, kernel.COMMON, kernel.ALIKE],
         "style": read(kernel.STYLE),
+        "kept": read(KEPT),
         "python": platform.python_version_tuple()[:2],
         "packages": installed(read(root / "requirements.txt")),
         "files": {file.relative_to(root).as_posix(): digest(file.read_bytes()) for file in files},
