@@ -31,7 +31,7 @@ help:
 	@echo "make manifest                   renew the manifest from a full build, for a release"
 	@echo "make metadata                   CITATION.cff and the like, from pyproject.toml"
 	@echo "make lint                       ruff: rules and format"
-	@echo "make bench                      time the engine"
+	@echo "make bench [AGAINST=folder]     time the engine; against that of another checkout"
 	@echo "make formal                     check formal/duel.v again, with Coq (Debian: apt install coq)"
 	@echo "make mutants [N=300] [SEED=1]   how many small changes of the code the tests notice"
 	@echo "make wheels [WHEELS=folder]     collect all that the lock names, for set-up without an index"
@@ -91,9 +91,13 @@ lint: ready
 	$(BIN)/ruff format --check .
 
 bench: ready
+ifdef AGAINST
+	$(BIN)/python bench/run.py --against $(AGAINST)
+else
 	-$(BIN)/python -m edition.install peers $(VENV)/peers
 	PYTHONPATH=$(VENV)/peers $(BIN)/python bench/run.py
 	$(BIN)/python bench/linear.py
+endif
 
 # Needs coqc, which only this command does: the book reads the record that it writes.
 formal: ready

@@ -1,6 +1,7 @@
-"""The C kernels that the bench compares with play the same game as the package."""
+"""The bench tells slow from fast, and its C kernels play the same game as the package."""
 
 import runpy
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,23 @@ BENCH = Path(__file__).parents[1] / "bench" / "run.py"
 
 
 @pytest.mark.slow
-def test_a_checkout_takes_as_long_as_itself(capsys):
+def test_a_checkout_whose_machine_is_slower_is_found_slower(tmp_path, capsys):
     """In processes of their own, whatever package this one has."""
+    for folder in ("dueling", "bench"):
+        shutil.copytree(BENCH.parents[1] / folder, tmp_path / folder)
+    machines = tmp_path / "dueling" / "machines.py"
+    head = '        """The arm of largest index."""\n'
+    slow = "        for _ in range(99):\n            self.rng.random()\n"
+    text = machines.read_text()
+    assert head in text
+    machines.write_text(text.replace(head, head + slow))
     bench = runpy.run_path(str(BENCH))
-    found = bench["against"](BENCH.parents[1], 1, turns=1)
-    assert list(found) == list(bench["ALGORITHMS"]) and set(found.values()) == {1.0}
-    assert "Sparring     takes 1.000 x the time that it takes in" in capsys.readouterr().out
+    ratio = bench["against"](tmp_path, 1, turns=1)
+    assert list(ratio) == list(bench["ALGORITHMS"])
+    assert max(ratio[name] for name in ("Sparring", "MultiSBM", "Doubler")) < 0.6
+    assert all(0.3 < ratio[name] < 3 for name in ("IF", "BTMB"))  # these have no machine
+    words = f"Sparring     takes {ratio['Sparring']:.3f} x the time that it takes in {tmp_path}"
+    assert words in capsys.readouterr().out
 
 
 def test_the_cost_of_checked_indices_is_shown(capsys):
