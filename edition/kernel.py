@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .leash import leashed
-from .nursery import Forked, Nursery
+from .nursery import BARE, Forked, Nursery
 
 OPTIONS = [  # each figure as picture and as vectors, neither of them dated
     "--IPKernelApp.log_level=50",
@@ -76,7 +76,7 @@ class Kernel:
 
     def command(self, connection: str, *words: str) -> list[str]:
         """The command of a cold kernel."""
-        launch = [sys.executable, "-m", "ipykernel_launcher", "-f", connection]
+        launch = [sys.executable, *BARE, "-m", "ipykernel_launcher", "-f", connection]
         return leashed([*launch, *OPTIONS, *words])
 
     def fork(self, connection: str) -> Forked:

@@ -7,15 +7,16 @@ for each kernel, forks, and answers with the number of the new process.
 
 from __future__ import annotations
 
+import ast
 import gc
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -23,16 +24,25 @@ from threading import Lock
 from typing import Any, NoReturn
 
 from .leash import leashed, tie
+from .sources import imports
 
 POSSIBLE = sys.platform == "linux"  # elsewhere libraries do not survive a fork
+BARE = ["-P"]  # of a kernel, warm or cold: no module comes from the folder that it works in
 PAYS = 4  # so many notebooks at least; for fewer, warming up takes longer than it saves
-WORTH = ("matplotlib.figure", "mpmath", "sympy", "z3", "edition.witness", "dueling")
 
 
-def worthwhile(text: str) -> list[str]:
-    """Of the modules that take long to import, those that the notebooks' code names."""
-    words = {*re.findall(r"\w+", text)}
-    return [name for name in WORTH if name.partition(".")[0] in words]
+def worthwhile(codes: Iterable[str], least: int) -> list[str]:
+    """The packages that the code of at least so many notebooks imports, Python's own left out."""
+    times = Counter(name for code in codes for name in _packages(code) - sys.stdlib_module_names)
+    return sorted(name for name, number in times.items() if number >= least)
+
+
+def _packages(code: str) -> set[str]:
+    try:
+        named = [pair for node in ast.walk(ast.parse(code)) for pair in imports(node, "")]
+    except SyntaxError:  # a cell with a magic command
+        return set()
+    return {(base or name).partition(".")[0] for base, name in named}
 
 
 # --- in the build
@@ -41,8 +51,8 @@ def worthwhile(text: str) -> list[str]:
 class Nursery:
     """The warm process, as the build sees it."""
 
-    def __init__(self, environment: Mapping[str, str], imports: list[str]):
-        command = leashed([sys.executable, "-m", __name__, *imports])
+    def __init__(self, environment: Mapping[str, str], packages: list[str]):
+        command = leashed([sys.executable, *BARE, "-m", __name__, *packages])
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         self.process = subprocess.Popen(command, env=dict(environment), **pipes)
         self.one_at_a_time = Lock()
@@ -97,11 +107,14 @@ class Forked:
 # --- in the warm process
 
 
-def warm_up(imports: list[str]) -> None:
-    """Import what the notebooks import; with the package, compile what most of them play."""
-    for name in ("ipykernel.kernelapp", *imports):
-        import_module(name)
-    if "dueling" in imports:
+def warm_up(packages: list[str]) -> None:
+    """Import what the notebooks import; with our own package, compile what most of them play."""
+    for name in ("ipykernel.kernelapp", *packages):
+        with suppress(ImportError):  # the notebook that needs it says so
+            import_module(name)
+    if "matplotlib" in packages:
+        import_module("matplotlib.figure")  # pyplot itself must find its kernel
+    if "dueling" in packages:
         from tqdm import tqdm
 
         from dueling import section7, simulate
@@ -140,7 +153,6 @@ def bury(*signalled: Any) -> None:
 def main() -> None:
     """Fork a kernel for each order."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the build decides what ends
-    sys.path.pop(0)  # the folder of the build, which -m puts there
     warm_up(sys.argv[1:])
     signal.signal(signal.SIGCHLD, bury)
     for line in sys.stdin:

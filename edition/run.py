@@ -93,7 +93,8 @@ class Build:
         todo.prepare()
         ready: list[str] = []
         if POSSIBLE and len(stale) >= PAYS:
-            self.nursery = Nursery(self.around, worthwhile(code_of(self.root, [*stale])))
+            codes = [code_of(self.root, [name]) for name in stale]
+            self.nursery = Nursery(self.around, worthwhile(codes, PAYS))
         with ThreadPoolExecutor(self.jobs) as pool:
             try:
                 while todo.is_active():

@@ -38,12 +38,12 @@ def named(root: Path, text: str, package: str) -> tuple[Path, ...]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return tuple(path for name in PACKAGES for path in (root / name).rglob("*.py"))
-    names = [pair for node in ast.walk(tree) for pair in _names(node, package)]
+    names = [pair for node in ast.walk(tree) for pair in imports(node, package)]
     paths = [_file(root, name) or _file(root, base) for base, name in names]
     return tuple(dict.fromkeys(path for path in paths if path))
 
 
-def _names(node: ast.AST, package: str) -> Iterator[tuple[str, str]]:
+def imports(node: ast.AST, package: str) -> Iterator[tuple[str, str]]:
     """What a statement imports: where from, and the dotted name, which may be a module itself."""
     if isinstance(node, ast.Import):
         yield from (("", alias.name) for alias in node.names)

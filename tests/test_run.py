@@ -278,7 +278,8 @@ def test_a_warm_kernel_is_like_a_cold_one(root, monkeypatch):
     seen = []
     for pays in (2, 1):  # with one notebook: cold, then warm
         monkeypatch.setattr(run, "PAYS", pays)
-        loaded = ("loaded", "import sys\n_ = print('sympy' in sys.modules)", [])  # named: imported
+        text = "import sys\nprint('sympy' in sys.modules)\nif not runs:\n    import sympy"
+        loaded = ("loaded", text, [])
         put(root, "book/a", notebook(PARAMETERS, ("state", STATE, []), loaded))
         assert built(root) == 0
         seen.append([cell["outputs"] for cell in cells(root)])
@@ -449,15 +450,13 @@ def test_overlay_shows_parameters_that_are_not_the_edition_s(root):
 
 
 @pytest.mark.parametrize(
-    ("text", "modules"),
+    ("codes", "packages"),
     [
-        ("import sympy as sp", ["sympy"]),
-        (
-            "from edition.witness import Ledger\nfrom dueling import UCB",
-            ["edition.witness", "dueling"],
-        ),
-        ("print('duelling')", []),
+        (["import sympy as sp, sys"] * 2, ["sympy"]),
+        (["from edition.witness import Ledger\nimport dueling.game"] * 2, ["dueling", "edition"]),
+        (["import z3", "import numpy", "from numpy import pi"], ["numpy"]),
+        (["print('dueling')", "%time import dueling", "import dueling"], []),
     ],
 )
-def test_a_warm_process_imports_what_the_notebooks_name(text, modules):
-    assert nursery.worthwhile(text) == modules
+def test_a_warm_process_imports_what_two_notebooks_import(codes, packages):
+    assert nursery.worthwhile(codes, 2) == packages

@@ -18,9 +18,9 @@ from dueling import (
     BTMB,
     IF,
     UCB,
+    Algorithm,
     Cardinal,
     Champion,
-    Doubler,
     MultiSBM,
     Preferences,
     Single,
@@ -34,6 +34,7 @@ from dueling import (
 )
 from dueling.engine import simulation as engine
 from dueling.engine.runs import stream
+from dueling.reductions import sparring
 from dueling.section7 import OURS
 
 ARITH = scenario("arith/linear")
@@ -165,8 +166,7 @@ def test_common_random_numbers_give_all_algorithms_the_same_arms():
 
 def test_common_random_numbers_are_the_same_uniforms():
     """Two names for one algorithm: equal bits with common numbers, others without."""
-    one, two = Doubler(UCB, alpha=1.0), Doubler(UCB, alpha=1)
-    two.name = "another name"
+    one, two = (Algorithm.of(sparring, UCB, UCB, name=name) for name in ("one", "two"))
     assert same(plain("YJ", one), plain("YJ", two))
     assert not same(plain("YJ", one, common=False), plain("YJ", two, common=False))
 
