@@ -43,10 +43,23 @@ def test_an_import_of_the_edition_would_be_seen(tmp_path):
     assert set(imports(tmp_path / "m.py")) == {"edition"}
 
 
-def test_nothing_changes_the_path_or_hides_from_the_linter():
+def touches_the_path(text):
+    """Whether a module names ``sys.path``, by that name or by an import of it."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path":
+            return True
+        if isinstance(node, ast.ImportFrom) and node.module == "sys":
+            return "path" in {alias.name for alias in node.names}
+    return False
+
+
+def test_nothing_touches_the_path_or_hides_from_the_linter():
     files = [p for d in ("dueling", "edition", "tests", "bench") for p in (ROOT / d).rglob("*.py")]
-    marks = ["# no" + "qa", "sys.path." + "insert", "sys.path." + "append"]
-    assert [p.name for p in files if any(m in p.read_text(encoding="utf-8") for m in marks)] == []
+    texts = {p.name: p.read_text(encoding="utf-8") for p in files}
+    mark = "# no" + "qa"
+    assert [name for name, text in texts.items() if mark in text or touches_the_path(text)] == []
+    assert touches_the_path("import sys\nsys.path.pop(0)")
+    assert touches_the_path("def f():\n    from sys import path")
 
 
 def lines(pattern):
@@ -54,9 +67,17 @@ def lines(pattern):
     return {p: len(p.read_text(encoding="utf-8").splitlines()) for p in files}
 
 
-def test_opening_the_package_shows_the_paper():
-    """The paper and Champion, with regret over up to 1,000 arms; what else there is lies deeper."""
-    assert sum(lines("*.py").values()) <= 1300
+#: The lines that each folder may have: what it has now, so that none grows unseen. Opening the
+#: package shows the paper and Champion, with regret over up to 1,000 arms; what else there is lies
+#: deeper. Who needs more lines raises a number here, and says for what.
+SIZES = {
+    ".": 1300,
+    "engine": 2600,  # of which 800 compile what a reader writes
+    "theory": 1060,  # bounds, exact laws, hypotheses
+    "structured": 1250,  # sets of arms and their machines
+    "later": 1100,  # what the paper does not have
+    "live": 600,  # an experiment with people in it
+}
 
 
 def test_no_module_is_an_attic():
@@ -64,10 +85,9 @@ def test_no_module_is_an_attic():
 
 
 def test_the_package_does_not_grow_unseen():
-    """What the paper does not have, and live use, are counted apart."""
-    later, live = (sum(lines(f"{folder}/*.py").values()) for folder in ("later", "live"))
-    assert sum(lines("**/*.py").values()) - later - live <= 6090
-    assert later <= 1100 and live <= 600
+    sizes = {folder: sum(lines(f"{folder}/*.py").values()) for folder in SIZES}
+    assert {folder: n for folder, n in sizes.items() if n > SIZES[folder]} == {}
+    assert sum(sizes.values()) == sum(lines("**/*.py").values())
 
 
 def bodies(path):
@@ -105,11 +125,14 @@ def test_docstrings_are_imperative_or_name_a_value():
     assert [p.name for p in files if '"""Nothing;' in p.read_text(encoding="utf-8")] == []
 
 
-def test_one_number_of_the_front_page_is_followed_in_at_most_fourteen_hops():
+def test_one_number_of_the_front_page_is_followed_in_at_most_fourteen_steps():
+    """Each in a file of its own; what a step needs besides is named with it."""
     page = (ROOT / "book" / "back" / "made.md").read_text()
-    hops = re.findall(r"^\| (\d+) \| `([^`]+)` \|", page, re.M)
-    assert [int(number) for number, _ in hops] == list(range(1, len(hops) + 1))
-    assert 10 <= len(hops) <= 14 and all((ROOT / place).is_file() for _, place in hops)
+    steps = re.findall(r"^\| (\d+) \| `([^`]+)` \|(.*)", page, re.M)
+    assert [int(number) for number, *_ in steps] == list(range(1, len(steps) + 1))
+    assert 10 <= len(steps) <= 14 and len({place for _, place, _ in steps}) == len(steps)
+    beside = [file for *_, words in steps for file in re.findall(r"`(\w+/[^`]+)`", words)]
+    assert all((ROOT / place).is_file() for place in [*beside, *(step[1] for step in steps)])
 
 
 def test_the_map_of_the_readme_names_each_folder():
