@@ -142,6 +142,11 @@ class ConfidenceBall1(ConfidenceBall):
     O(d^2) a round. Their analysis uses of S only
     :math:`\|v\|_2\le\|v\|_1\le\sqrt n\|v\|_2`, so the guarantee is the same. ``root="symmetric"``
     takes the symmetric root in the coordinates of the spanner, at O(d^3) a round.
+
+    >>> disc = LinearUtilities(Ball(2), [0.3, 0.1], 0.5, name="disc")
+    >>> sparring = Sparring(ConfidenceBall1, scale=0.001, delta=0.01)
+    >>> simulate(disc, sparring, T=99, runs=5, compiled=False)
+    Sparring(ConfidenceBall1, scale=0.001, delta=0.01) on disc: 5 runs, T = 99, regret 27.6 ± ...
     """
 
     def __new__(cls, X, rng, root="updated", **parameters):
@@ -210,6 +215,11 @@ class ConfidenceBall2(ConfidenceBall):
 
     The function is convex, so over a polytope its maximum is at a vertex, and the vertices are
     tried one by one; over a ball or an ellipsoid see :class:`OnEllipsoid`. Other sets are refused.
+
+    >>> disc = LinearUtilities(Ball(2), [0.3, 0.1], 0.5, name="disc")
+    >>> sparring = Sparring(ConfidenceBall2, scale=0.001, delta=0.01)
+    >>> simulate(disc, sparring, T=99, runs=5, compiled=False)
+    Sparring(ConfidenceBall2, scale=0.001, delta=0.01) on disc: 5 runs, T = 99, regret 21.6 ± ...
     """
 
     def __new__(cls, X, rng, **parameters):
@@ -332,7 +342,6 @@ def OFUL(
 ) -> ConfidenceBall2:
     """OFUL of Abbasi-Yadkori, Pál and Szepesvári: ConfidenceBall_2 with the smaller radius.
 
-    >>> from dueling.structured import Ball
     >>> [round(m(Ball(2), None, delta=0.01).squared_radius()) for m in (OFUL, ConfidenceBall2)]
     [11, 151]
     """

@@ -107,6 +107,12 @@ class LinearDoubler(Doubler):
     ``memory="average"`` keeps one vector and plays it as the left arm; this has the law of the
     paper's draw from the list when X is convex and the link linear, and is refused otherwise.
     ``memory="counts"`` keeps the arms of the last epoch with their counts.
+
+    >>> disc = LinearUtilities(Ball(2), [0.3, 0.1], 0.5, name="disc")
+    >>> LinearDoubler(ConfidenceBall1, scale=0.001)
+    Doubler(ConfidenceBall1, memory=average, scale=0.001)
+    >>> simulate(disc, LinearDoubler(ConfidenceBall1, scale=0.001), T=99, runs=5, compiled=False)
+    Doubler(ConfidenceBall1, memory=average, scale=0.001) on disc: ..., regret 27.7 ± 0.46, ...
     """
 
     def __init__(self, machine, memory: str = "average", **parameters):
@@ -151,7 +157,13 @@ def watched(S, bandit):
 
 
 class Watched(Single):
-    """One machine on a linear cardinal bandit, its coverage watched."""
+    """One machine on a linear cardinal bandit, its coverage watched.
+
+    >>> disc = LinearCardinal(Ball(2), [0.3, 0.1], 0.5, name="disc")
+    >>> watched = Watched(ConfidenceBall1, delta=0.01)
+    >>> simulate(disc, watched, T=99, runs=5, compiled=False).arrays["escaped"]
+    array([0, 0, 0, 0, 0])
+    """
 
     text = staticmethod(watched)
 

@@ -88,6 +88,9 @@ class LinearUtilities(Scenario):
     Utilities must lie in [0, 1] on all of X. ``link`` is ``linear`` (the paper's theorems),
     ``logit`` or ``natural``; utilities are deterministic given the arm. Runs differ by their random
     numbers only: there is no order of arms to permute.
+
+    >>> LinearUtilities(Box([0, 0], [1, 1]), [0.3, 0.2], 0.5, name="box").top
+    1.0
     """
 
     regrets: tuple[str, ...] = ("average",)
@@ -161,7 +164,11 @@ class LinearUtilities(Scenario):
 
 
 class LinearCardinal(LinearUtilities):
-    """A cardinal bandit with Bernoulli(<mu, x> + offset) rewards over a set of arms."""
+    """A cardinal bandit with Bernoulli(<mu, x> + offset) rewards over a set of arms.
+
+    >>> LinearCardinal(Simplex(3), [0.8, 0.5, 0.2], name="mixtures").gap
+    0.30000000000000004
+    """
 
     regrets = ("cardinal",)
     kind = "cardinal"
