@@ -1,12 +1,12 @@
 """Scenarios: which game is played and what a duel costs; how a reader states their own."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import numpy as np
 
 from . import links
 from .engine import checks, votes
+from .engine.algorithm import called
 from .engine.protocol import Scenario
 from .game import Bandit, Game
 from .theory.preferences import borda, condorcet, copeland, fair
@@ -151,7 +151,7 @@ class Utilities(Preferences):
         for x in range(self.K - 1):
             P[x, x + 1 :] = self._expect(x, x + 1, lambda u, v: self.link(v, u))
             P[x + 1 :, x] = 1 - P[x, x + 1 :]
-        self.called = {"link": _called(link, "link"), "law": _called(law, "law")}
+        self.called = {"link": called(link, "link"), "law": called(law, "law")}
         self.P, self._tables = np.clip(P, 0, 1), {}
         Scenario.__init__(self, name, f"utilities/{self.called['link']}", self.mu, self.P)
 
@@ -240,9 +240,9 @@ class Cardinal(Scenario):
 
 def _own(plays: np.ndarray, order: np.ndarray) -> np.ndarray:
     """The counts of a game in the scenario's own arms."""
-    own = np.empty_like(plays)
-    own[:, order[:, None], order] = plays
-    return own
+    unordered = np.empty_like(plays)
+    unordered[:, order[:, None], order] = plays
+    return unordered
 
 
 def _lost(score: np.ndarray) -> np.ndarray:
@@ -254,7 +254,3 @@ def _few(name: str, arms: np.ndarray) -> int:
     if len(arms) > MOST_ARMS:
         raise ValueError(f"{name} has {len(arms)} arms; a dueling game has at most {MOST_ARMS}.")
     return len(arms)
-
-
-def _called(f: Callable, what: str) -> str:
-    return getattr(f.func if isinstance(f, partial) else f, "__name__", what)

@@ -85,11 +85,11 @@ def stored(
 def _refuse_foreign(scenario, algorithm) -> None:
     """Refuse a game, an algorithm or a machine whose class or text is a reader's own."""
     if not isinstance(scenario, str) and foreign(type(scenario)):
-        raise ValueError(f"scenario is {scenario}; stored keeps the package's own games only.")
+        raise ValueError(f"scenario is {scenario}; to be stored it must be one of the package.")
     kinds = [] if isinstance(algorithm, str) else [type(algorithm), *_machines(algorithm)]
     if isinstance(algorithm, Own) or any(map(foreign, kinds)):
-        only = "stored keeps the package's own algorithms and machines only"
-        raise ValueError(f"algorithm is {algorithm}; {only}.")
+        such = "to be stored it must be one of the package, and so its machines"
+        raise ValueError(f"algorithm is {algorithm}; {such}.")
 
 
 def _machines(algorithm) -> list:

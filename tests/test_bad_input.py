@@ -96,8 +96,8 @@ def test_more_arms_than_can_be_counted_are_refused_at_once():
         ([0.5, 0.5], r"P has 1 dimension\(s\); it must have 2"),
         ([[0.5, 1.5], [-0.5, 0.5]], r"P\[0, 1\] is 1.5; it must be a number in \[0, 1\]"),
         ([[0.5, NAN], [0.5, 0.5]], r"P\[0, 1\] is nan; it must be a finite number"),
-        ([[0.5, 0.3], [0.6, 0.5]], r"P\[0, 1\] \+ P\[1, 0\] is 0.9; it must be 1"),
-        ([[0.4, 0.3], [0.7, 0.5]], r"P\[0, 0\] \+ P\[0, 0\] is 0.8; it must be 1"),
+        ([[0.5, 0.3], [0.6, 0.5]], r"\(P \+ P\^T\)\[0, 1\] is 0.9; it must be 1"),
+        ([[0.4, 0.3], [0.7, 0.5]], r"\(P \+ P\^T\)\[0, 0\] is 0.8; it must be 1"),
     ],
 )
 def test_preference_tables(P, words):
@@ -494,13 +494,13 @@ BALL = structured.LinearUtilities(structured.Ball(2), [0.1, 0.1], 0.5)
 
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, Uniform(), Doubler(structured.ConfidenceBall1)])
 def test_an_algorithm_of_finitely_many_arms_on_a_ball(algorithm):
-    words = r"algorithm is .*; it cannot play on X = Ball\(2\), the scenario's arms"
+    words = r"algorithm is .*; it cannot play on the scenario's arms, Ball\(2\)"
     refuses(lambda: simulate(BALL, algorithm), words)
 
 
 @pytest.mark.parametrize("reduction", [Sparring, structured.LinearDoubler])
 def test_an_algorithm_of_vectors_on_finitely_many_arms(reduction):
-    words = r"algorithm is .*; it cannot play on K = 6, the scenario's arms"
+    words = r"algorithm is .*; it cannot play on the scenario's arms, 6 \("
     refuses(lambda: simulate("YJ", reduction(structured.ConfidenceBall1)), words)
 
 

@@ -211,7 +211,7 @@ class Mine(Uniform):
 def test_a_machine_of_the_readers_own_is_not_stored(checkout, own):
     """Two texts of one name would share a file."""
     for algorithm in (Sparring(own), Sparring(UCB, right=own), Mine()):
-        with pytest.raises(ValueError, match="stored keeps the package's own algorithms and mach"):
+        with pytest.raises(ValueError, match="to be stored it must be one of the package, and so"):
             store.stored("here", "YJ", algorithm, T=30, runs=3, workers=1)
     later = Sparring(UCB, right=partial(UCB, alpha=1))
     assert (
@@ -229,7 +229,7 @@ class Scored(Preferences):
 def test_a_game_of_the_readers_own_is_not_stored(checkout):
     """Two measures of one table and name would share a file."""
     own = Scored([[0.5, 0.4], [0.6, 0.5]], name="game")
-    words = r"scenario is Scored\(game: .*\); stored keeps the package's own games only"
+    words = r"scenario is Scored\(game: .*\); to be stored it must be one of the package"
     with pytest.raises(ValueError, match=words):
         store.stored("here", own, "IF", T=30, runs=3, workers=1, compiled=False)
 

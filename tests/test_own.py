@@ -44,11 +44,14 @@ def test_a_pair_that_was_never_played_is_a_draw_and_told():
 @pytest.mark.parametrize(
     "W, words",
     [
-        ([[0, 3, 1], [1, 0, 1]], r"W has shape \(2, 3\); a table of wins is square"),
-        ([[0, -3], [1, 0]], r"W is -3 at \[0, 1\]; it must be >= 0"),
-        ([[0.5, 0.3], [0.6, 0.5]], r"W \+ W\^T is 0.9 at \[0, 1\]; probabilities must make it 1"),
+        ([[0, 3, 1], [1, 0, 1]], r"W has shape \(2, 3\); it must be square"),
+        ([[0, -3], [1, 0]], r"W\[0, 1\] is -3; it must be >= 0"),
+        (
+            [[0.5, 0.3], [0.6, 0.5]],
+            r"\(W \+ W\^T\)\[0, 1\] is 0.9; it must be 1, as",
+        ),
         ([[0, np.nan], [1, 0]], r"W\[0, 1\] is nan; it must be a finite number"),
-        ([[3]], r"P has 1 arm\(s\); a duel needs K >= 2"),
+        ([[3]], r"W has 1 arm\(s\); a duel needs K >= 2"),
     ],
 )
 def test_tables_that_are_no_wins(W, words):
@@ -171,7 +174,7 @@ def test_a_plain_function_is_refused_where_it_breaks_the_rules():
 @pytest.mark.parametrize("own", [leader, Algorithm.of(leader), Algorithm.of(sparring, UCB, Ten)])
 def test_an_algorithm_of_the_readers_own_is_not_stored(own):
     """Two texts of one name would share a file."""
-    with pytest.raises(ValueError, match="stored keeps the package's own algorithms and machines"):
+    with pytest.raises(ValueError, match="to be stored it must be one of the package, and so"):
         store.stored("here", "YJ", own, T=30, runs=3)
 
 

@@ -107,7 +107,7 @@ def test_yj_as_printed_is_not_antisymmetric():
     assert YJ_PRINTED[1, 3] == 0.06 and YJ_PRINTED[3, 1] == -0.04
     zeros = np.argwhere(YJ_PRINTED + np.eye(6) == 0).tolist()
     assert zeros == [[3, 5], [5, 3]]
-    with pytest.raises(ValueError, match=r"P\[1, 3\] \+ P\[3, 1\] is 0.98; it must be 1"):
+    with pytest.raises(ValueError, match=r"\(P \+ P\^T\)\[1, 3\] is 0.98; it must be 1"):
         Preferences(0.5 - YJ_PRINTED)
 
 
@@ -199,7 +199,7 @@ def test_plays_are_counted_without_regret():
 
 def test_a_position_bias_must_be_asked_for():
     P = [[0.6, 0.7], [0.5, 0.6]]
-    with pytest.raises(ValueError, match=r"P\[0, 0\] \+ P\[0, 0\] is 1.2"):
+    with pytest.raises(ValueError, match=r"\(P \+ P\^T\)\[0, 0\] is 1.2"):
         Preferences(P)
     biased = Preferences(P, biased=True)
     assert biased.best == 1  # 0.7 as right arm, 0.5 as left arm

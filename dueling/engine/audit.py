@@ -4,7 +4,8 @@ import hashlib
 
 import numpy as np
 
-from ..theory.preferences import borda, condorcet, copeland, fair
+from ..scenarios import Preferences
+from ..theory.preferences import fair
 from . import checks
 
 CURVES = ("regret", "realised")
@@ -102,8 +103,6 @@ def _price(regret: str, game: dict) -> np.ndarray | None:
         return max(game["mu"]) - np.array(game["mu"])
     if "P" not in game or regret not in MOST:
         return None
-    P = np.array(game["P"])
-    if regret == "preference":
-        return fair(P)[:, np.argmax(game["mu"]) if "mu" in game else condorcet(P)] - 0.5
-    score = copeland(P) if regret == "copeland" else borda(P)
-    return score.max() - score
+    if regret == "preference" and "mu" in game:
+        return fair(np.array(game["P"]))[:, np.argmax(game["mu"])] - 0.5
+    return Preferences(game["P"], biased=True).table(regret).diagonal()

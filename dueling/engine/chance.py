@@ -87,13 +87,13 @@ def _is_library(thing: Any) -> bool:
 def _named(f: FunctionType) -> Iterator[tuple[str, Any]]:
     """What a function's text names outside of itself, such as ``np.random.random``."""
     cells = (getattr(cell, "cell_contents", None) for cell in f.__closure__ or ())
-    known = {"DEREF": dict(zip(f.__code__.co_freevars, cells))}
-    return _read(f.__code__, known | {"GLOBAL": ChainMap({}, f.__globals__)})
+    names = {"DEREF": dict(zip(f.__code__.co_freevars, cells))}
+    return _read(f.__code__, names | {"GLOBAL": ChainMap({}, f.__globals__)})
 
 
-def _read(code: CodeType, known: dict) -> Iterator[tuple[str, Any]]:
+def _read(code: CodeType, names: dict) -> Iterator[tuple[str, Any]]:
     """The values at the ends of chains of names, and those that local names stand for."""
-    known, chain, source = known | {"FAST": {}}, ("", None), None
+    names, chain, source = names | {"FAST": {}}, ("", None), None
     for act, name in [*_steps(code), ("END", "")]:
         (words, value), (what, _, where) = chain, act.partition("_")
         if act == "IMPORT_FROM":
@@ -104,14 +104,14 @@ def _read(code: CodeType, known: dict) -> Iterator[tuple[str, Any]]:
             continue
         if value is not None:
             yield chain
-        chain = name, known.get(where, {}).get(name) if what == "LOAD" else None
-        if what == "STORE" and where in known:
-            known[where][name] = value
+        chain = name, names.get(where, {}).get(name) if what == "LOAD" else None
+        if what == "STORE" and where in names:
+            names[where][name] = value
         elif what == "IMPORT":
             source = sys.modules.get(name)
             chain = name, source
         elif what == "CODE":
-            yield from _read(name, known)
+            yield from _read(name, names)
 
 
 @cache

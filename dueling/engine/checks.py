@@ -98,8 +98,14 @@ def numbers(name: str, value: Any, ndim: int | None = None) -> np.ndarray:
         refuse(name, value, "an array of numbers, none of them masked")
     if ndim not in (None, array.ndim):
         raise ValueError(f"{name} has {array.ndim} dimension(s); it must have {ndim}.")
-    _each(name, array, np.isfinite(array), "a finite number")
+    each(name, array, np.isfinite(array), "a finite number")
     return array
+
+
+def each(name: str, array: np.ndarray, good: np.ndarray, allowed: str) -> None:
+    """Refuse the first entry that is not good, by its place."""
+    for at in np.argwhere(~good).tolist():
+        raise ValueError(f"{name}{at or ''} is {array[tuple(at)]:.12g}; it must be {allowed}.")
 
 
 def number(what: str, low: float, high: float, name: str, value: Any) -> float:
@@ -114,34 +120,38 @@ def within(what: str, low: float, high: float, name: str, value: Any) -> float |
     array = numbers(name, value)
     if array.size == 0:
         refuse(name, value, "not empty")
-    _each(name, array, (low <= array) & (array <= high), f"{what} in [{low:g}, {high:g}]")
+    each(name, array, (low <= array) & (array <= high), f"{what} in [{low:g}, {high:g}]")
     return array
 
 
 def utilities(name: str, value: Any) -> np.ndarray:
     """The value as a vector of K >= 2 numbers in [0, 1]."""
-    mu = numbers(name, value, 1)
-    if len(mu) < 2:
-        raise ValueError(f"{name} has {len(mu)} arm(s); a duel needs K >= 2.")
-    return within("a number", 0, 1, name, mu)
+    return within("a number", 0, 1, name, _several(name, numbers(name, value, 1)))
+
+
+def square(name: str, value: Any) -> np.ndarray:
+    """The value as a K x K table of numbers, K >= 2."""
+    table = numbers(name, value, 2)
+    if table.shape[0] != table.shape[1]:
+        raise ValueError(f"{name} has shape {table.shape}; it must be square.")
+    return _several(name, table)
+
+
+def _several(name: str, arms: np.ndarray) -> np.ndarray:
+    if len(arms) < 2:
+        raise ValueError(f"{name} has {len(arms)} arm(s); a duel needs K >= 2.")
+    return arms
 
 
 def preferences(name: str, value: Any, antisymmetric: bool = True) -> np.ndarray:
     """The value as a K x K table in [0, 1] with P + P^T = 1, K >= 2."""
-    P = numbers(name, value, 2)
-    if P.shape[0] != P.shape[1]:
-        raise ValueError(f"{name} has shape {P.shape}; it must be square.")
-    if len(P) < 2:
-        raise ValueError(f"{name} has {len(P)} arm(s); a duel needs K >= 2.")
+    P = square(name, value)
     if antisymmetric and not P.diagonal().any():
         such = "Preferences.wins(W) takes W[i, j], how often i beat j"
         raise ValueError(f"{name} has zeros on its diagonal; it must have 1/2 there; {such}.")
     within("a number", 0, 1, name, P)
-    unfair = np.argwhere(abs(P + P.T - 1) > 1e-12)
-    if antisymmetric and len(unfair):
-        x, y = unfair[0]
-        both = f"{name}[{x}, {y}] + {name}[{y}, {x}]"
-        raise ValueError(f"{both} is {P[x, y] + P[y, x]:.6g}; it must be 1.")
+    if antisymmetric:
+        each(f"({name} + {name}^T)", P + P.T, abs(P + P.T - 1) <= 1e-12, "1")
     return P
 
 
@@ -173,10 +183,10 @@ def in_a_game(init: Callable) -> Callable:
 
     @wraps(init)
     def begin(self, *values, **parameters):
-        own = {k: v for k, v in parameters.items() if k not in ("K", "rng")}
-        if len(values) + len(parameters) - len(own) < 2:
+        settings = {k: v for k, v in parameters.items() if k not in ("K", "rng")}
+        if len(values) + len(parameters) - len(settings) < 2:
             kind = type(self).__name__
-            parts = ", ".join([kind, *(f"{k}={v!r}" for k, v in own.items())])
+            parts = ", ".join([kind, *(f"{k}={v!r}" for k, v in settings.items())])
             such = f"which each game brings; write Sparring({parts})"
             raise TypeError(f"{kind} lacks K and rng, {such}.")
         init(self, *values, **parameters)
@@ -224,10 +234,3 @@ def _finite(value: Any) -> bool:
         return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
     except OverflowError:
         return False
-
-
-def _each(name: str, array: np.ndarray, good: np.ndarray, allowed: str) -> None:
-    """Refuse the first entry that is not good, by its place."""
-    if not good.all():
-        at = np.argwhere(~good)[0].tolist()
-        raise ValueError(f"{name}{at or ''} is {array[tuple(at)]:.6g}; it must be {allowed}.")

@@ -159,11 +159,11 @@ _METHODS = {
 def _refuse_unchecked(functions: Iterable) -> None:
     """Refuse a compiled function that reaches memory where numba need not check an index."""
     for f in functions:
-        own = [types.Dispatcher(helper) for helper in f.helpers]
+        helpers = [types.Dispatcher(helper) for helper in f.helpers]
         for overload in f.overloads.values():
             about = overload.type_annotation
-            found = [_unchecked(held) for held in about.typemap.values() if held not in own]
-            if what := next(filter(None, [*found, *_written(about)]), None):
+            uses = [_unchecked(held) for held in about.typemap.values() if held not in helpers]
+            if what := next(filter(None, [*uses, *_written(about)]), None):
                 raise ValueError(
                     f"{f.__name__} uses {what}, where an index need not be checked; write a[i] and "
                     "@compilable functions, or use compiled=False."
@@ -187,12 +187,12 @@ def _unchecked(held: types.Type) -> str | None:
 def _written(about) -> Iterator[str]:
     """What writes an array into another one, whose shape numba does not compare."""
     for step in (step for block in about.blocks.values() for step in block.find_exprs()):
-        given = getattr(about.calltypes.get(step), "args", ())
-        if step.op == "inplace_binop" and all(isinstance(one, types.Array) for one in given):
+        arguments = getattr(about.calltypes.get(step), "args", ())
+        if step.op == "inplace_binop" and all(isinstance(one, types.Array) for one in arguments):
             yield "a += b or its kin with an array b"
         f = about.typemap[step.func.name] if step.op == "call" else None
         ufunc = getattr(f, "typing_key", None)
-        if isinstance(ufunc, np.ufunc) and len(given) > ufunc.nin:
+        if isinstance(ufunc, np.ufunc) and len(arguments) > ufunc.nin:
             yield f"{ufunc.__name__} with an array for its result"
 
 

@@ -19,25 +19,18 @@ def chances(W: ArrayLike) -> np.ndarray:
     W holds counts, or probabilities with W + W^T = 1. A pair that was never played gets 1/2, and a
     warning says so; the diagonal is 1/2 whatever W says there.
     """
-    W = checks.numbers("W", W, 2)
-    if W.shape[0] != W.shape[1]:
-        raise ValueError(f"W has shape {W.shape}; a table of wins is square.")
+    W = checks.square("W", W)
     np.fill_diagonal(W, 0)
     duels = W + W.T
-    _refuse_first("W", W, W < 0, "it must be >= 0")
+    checks.each("W", W, W >= 0, ">= 0")
     if (W <= 1).all() and (2 * W % 1).any():
-        wrong = (duels > 0) & (abs(duels - 1) > 1e-12)
-        _refuse_first("W + W^T", duels, wrong, "probabilities must make it 1")
+        good = (duels == 0) | (abs(duels - 1) <= 1e-12)
+        checks.each("(W + W^T)", duels, good, "1, as of probabilities")
     unplayed = np.triu(duels == 0, 1).sum()
     if unplayed:
         pairs = f"{unplayed} of {len(W) * (len(W) - 1) // 2} pairs"
         warnings.warn(f"{pairs} were never played; each counts as 1/2.", stacklevel=3)
     return np.divide(W.T, duels, out=np.full_like(W, 0.5), where=duels > 0)
-
-
-def _refuse_first(name: str, table: np.ndarray, wrong: np.ndarray, rule: str) -> None:
-    for i, j in np.argwhere(wrong):
-        raise ValueError(f"{name} is {table[i, j]:.6g} at [{i}, {j}]; {rule}.")
 
 
 def tally(log: Iterable[Sequence], counts: Iterable[int] | None = None) -> tuple[np.ndarray, list]:

@@ -152,8 +152,9 @@ class BattleChampion(Algorithm):
 
     def __init__(self, machine: Callable, challengers: int | None = None, **parameters):
         self.challengers = None if challengers is None else checks.whole("challengers", challengers)
-        given = {} if challengers is None else {"challengers": self.challengers}
-        super().__init__(label("BattleChampion", machine, given | parameters), machine, parameters)
+        settings = {} if challengers is None else {"challengers": self.challengers}
+        name = label("BattleChampion", machine, settings | parameters)
+        super().__init__(name, machine, parameters)
 
     def settings(self) -> dict:
         """Those of the machine, and the number of challengers."""

@@ -26,6 +26,11 @@ class LinearRounds(Rounds):
         self.lost = np.zeros(3)
         super().__init__(T, checkpoints, rng, self.lost)
 
+    @property
+    def arms(self):
+        """The set of arms, over which a machine is built."""
+        return self.X
+
     def utility(self, x):
         """<mu, x> + offset."""
         return self.offset + dot(self.mu, x)

@@ -70,7 +70,7 @@ class Points(Arms):
     def __init__(self, points):
         points = checks.numbers("points", points, 2)
         if points.size == 0:
-            raise ValueError(f"points has shape {points.shape}; a set of arms is not empty.")
+            raise ValueError(f"points has shape {points.shape}; it must have an arm.")
         self.d, self.points = points.shape[1], points
 
     def argmax(self, c, x):
@@ -122,7 +122,7 @@ class Inequalities(Arms):
     def __init__(self, A, b):
         self.A, self.b = checks.numbers("A", A, 2), checks.numbers("b", b, 1)
         if len(self.A) != len(self.b):
-            raise ValueError(f"A has {len(self.A)} rows and b {len(self.b)}; they must agree.")
+            raise ValueError(f"b has {len(self.b)} numbers; it must have {len(self.A)}, as A rows.")
         self.d = self.A.shape[1]
         for j in range(self.d):
             for sign in (1.0, -1.0):
@@ -169,12 +169,11 @@ class Ellipsoid(Arms):
             checks.numbers("shape", shape, 2),
         )
         self.d = len(self.centre)
-        if self.shape.shape != (self.d, self.d):
-            raise ValueError(
-                f"shape is {self.shape.shape}; with this centre it is {self.d} square."
-            )
+        square = (self.d, self.d)
+        if self.shape.shape != square:
+            raise ValueError(f"shape has shape {self.shape.shape}; it must be {square}, as centre.")
         if np.linalg.matrix_rank(self.shape) < self.d:
-            raise ValueError("shape is singular; an ellipsoid of arms has an interior.")
+            raise ValueError("shape is singular; it must have an inverse.")
 
     def argmax(self, c, x):
         """The point centre + shape z with z along shape^T c."""
@@ -223,11 +222,11 @@ class Box(Arms):
     def __init__(self, low, high):
         self.low, self.high = checks.numbers("low", low, 1), checks.numbers("high", high, 1)
         self.d = len(self.low)
-        if self.d == 0 or self.low.shape != self.high.shape:
-            raise ValueError(f"low has {self.d} numbers, high {len(self.high)}; they must agree.")
-        if not (self.low < self.high).all():
-            at = int(np.argmin(self.high - self.low))
-            raise ValueError(f"low[{at}] is not below high[{at}]; the box would be empty or flat.")
+        if self.d == 0:
+            checks.refuse("low", low, "not empty")
+        if len(self.high) != self.d:
+            raise ValueError(f"high has {len(self.high)} numbers; it must have {self.d}, as low.")
+        checks.each("low", self.low, self.low < self.high, "below high")
 
     def argmax(self, c, x):
         """The corner: high where c > 0, else low."""

@@ -348,9 +348,7 @@ def _costly(name: str, gaps: np.ndarray, w: np.ndarray, ndim: int) -> np.ndarray
         checks.refuse("w", w, "the costs of K >= 2 arms, the least of them 0")
     if np.shape(gaps) != (K,) * ndim:
         raise ValueError(f"{name} has shape {np.shape(gaps)}; it must be {(K,) * ndim}, as w is.")
-    for at in np.argwhere(~(gaps >= LEAST) & (w > 0)):
-        where = f"{name}{at.tolist()}"
-        checks.refuse(where, gaps[tuple(at)], f"at least {LEAST:g}, since arm {at[-1]} costs")
+    checks.each(name, gaps, (gaps >= LEAST) | (w == 0), f"at least {LEAST:g} for an arm that costs")
     return w > 0
 
 
@@ -359,8 +357,10 @@ def _costly(name: str, gaps: np.ndarray, w: np.ndarray, ndim: int) -> np.ndarray
 
 def _means(name: str, value: Any) -> np.ndarray:
     mu = checks.utilities(name, value)
-    for x in np.flatnonzero((mu < mu.max()) & (mu.max() - mu < 2 * LEAST)):
-        checks.refuse(f"{name}[{x}]", mu[x], f"the largest, or {2 * LEAST:g} below it")
+    gaps = mu.max() - mu
+    checks.each(
+        name, mu, (gaps == 0) | (gaps >= 2 * LEAST), f"the largest, or {2 * LEAST:g} below it"
+    )
     return mu
 
 
