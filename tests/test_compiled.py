@@ -22,6 +22,7 @@ from dueling import (
     IF,
     KLUCB,
     UCB,
+    Algorithm,
     Cardinal,
     Champion,
     Doubler,
@@ -956,6 +957,45 @@ def test_an_heir_of_a_machine_of_the_package_is_checked_too():
 
     with pytest.raises(ValueError, match=r"^ln of Short asks for self.logs\[t // 10\]"):
         simulate(BANDIT, Single(Short), 1000, 1, workers=1)
+
+
+class Driver(Blank):
+    """A reader's machine that drives one of the package's, and sets its arm late."""
+
+    arm = 2
+
+    def __init__(self, K, rng):
+        self.inner, self.t = UCB(2, rng), 0
+
+    def advance(self):
+        return self.inner.advance()
+
+    def feedback(self, u):
+        self.t += 1
+        if self.t > 60:
+            self.inner.x = self.arm
+        self.inner.feedback(u)
+
+
+@pytest.mark.parametrize("arm", [2, 10**6])
+def test_a_machine_of_the_package_that_a_readers_machine_drives_is_checked(arm):
+    """Two was a silent wrong result, a million the end of the process."""
+    machine = type("Driver", (Driver,), {"arm": arm})
+    with pytest.raises(ValueError, match=rf"^feedback of UCB .* but index {arm} is out of bounds"):
+        simulate(BANDIT, Single(machine), 300, 1, workers=1)
+
+
+def test_a_machine_of_the_package_that_a_readers_text_drives_is_checked():
+    def drive(S, game):
+        S.reset()
+        while game.on():
+            b = game.play(0, S.advance())
+            if game.t > 60:
+                S.x = 4
+            S.feedback(b)
+
+    with pytest.raises(IndexError, match="out of bounds"):
+        simulate(DUEL, Algorithm.of(drive, UCB), 300, 1, workers=1)
 
 
 def test_an_index_outside_of_a_list_of_machines_is_noticed():

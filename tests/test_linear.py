@@ -23,6 +23,7 @@ from dueling.structured import (
     ConfidenceBall2,
     Ellipsoid,
     Inequalities,
+    LinearCardinal,
     LinearDoubler,
     LinearUtilities,
     Points,
@@ -498,6 +499,38 @@ def test_every_round_is_played_and_none_after_the_last(T):
         assert game.t == T
         with pytest.raises(ValueError, match="no round"):
             game.play(np.zeros(2), np.zeros(2))
+
+
+class Late:
+    """A machine that is right for sixty rounds; then it plays ``self.wrong``."""
+
+    def __init__(self, X, rng):
+        self.t, self.right, self.wrong = 0, np.zeros(2), np.array(WRONG[type(self).__name__])
+
+    def reset(self):
+        pass
+
+    def advance(self):
+        return self.right if self.t < 60 else self.wrong
+
+    def feedback(self, u):
+        self.t += 1
+
+
+WRONG = {"Short": [0.0], "Long": [0.001] * 40, "Far": [50.0, 50.0], "NaN": [np.nan, 0.0]}
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("wrong", list(WRONG))
+def test_an_arm_outside_of_the_set_is_told_with_its_machine_after_the_rehearsal_too(
+    wrong, compiled
+):
+    """A long arm wrote over other objects' memory; the others gave a regret."""
+    machine, square = type(wrong, (Late,), {}), Box([-1, 0], [1, 1])
+    duel, bandit = (kind(square, [0.2, 0.1], 0.4) for kind in (LinearUtilities, LinearCardinal))
+    for scenario, algorithm in ((bandit, Single), (duel, LinearDoubler)):
+        with pytest.raises(ValueError, match=rf"^advance of {wrong} returned array\(.* not an arm"):
+            simulate(scenario, algorithm(machine), 300, 1, workers=1, compiled=compiled)
 
 
 def test_the_gap_is_that_of_the_second_best_vertex():

@@ -31,14 +31,18 @@ from .frozen import compiled, foreign, kept, places
 
 
 class Layout(types.Type):
-    """The numba type of an instance: which field is at which word, and the compiled methods."""
+    """The numba type of an instance: which field is at which word, and the compiled methods.
+
+    Where ``checked``, these test their indices; ``foreign`` tells of a class from outside in it.
+    """
 
     serial = count()
 
-    def __init__(self, cls: type, fields: dict):
+    def __init__(self, cls: type, fields: dict, checked: bool):
         self.cls, self.fields, self.texts = cls, fields, _texts(cls)
-        self.methods = {name: compiled(f, foreign(cls)) for name, f in self.texts.items()}
+        self.methods = {name: compiled(f, checked) for name, f in self.texts.items()}
         self.objects = {name for name, field in fields.items() if isinstance(field, Layout)}
+        self.foreign = foreign(cls) or any(fields[name].foreign for name in self.objects)
         self.at, self.format = {}, ""
         for name, field in fields.items():
             self.at[name] = len(self.format)
@@ -57,7 +61,7 @@ class Row(types.Type):
     """The numba type of a list of instances of one layout: their number, then their blocks."""
 
     def __init__(self, item: Layout, checked: bool):
-        self.item, self.checked = item, checked
+        self.item, self.checked, self.foreign = item, checked, item.foreign
         super().__init__(name=f"{'checked ' if checked else ''}list of {item.name}")
 
 
@@ -110,17 +114,18 @@ def _shape(o) -> tuple:
 
 
 def layout_of(o: Any, checked: bool = False) -> types.Type:
-    """The numba type of an object, or of a list of them whose indices may be ``checked``."""
+    """The numba type of an object, or of a list of them; indices in it may be ``checked``."""
     if isinstance(o, list):
         if len(alike := {_shape(item) for item in o}) != 1:
             raise ValueError(f"a list of machines holds {len(alike)} kinds; all must be alike.")
-        return Row(layout_of(o[0]), checked)
-    return kept(_shape(o), lambda: _new_layout(o))
+        return Row(layout_of(o[0], checked), checked)
+    return kept((_shape(o), checked), lambda: _new_layout(o, checked))
 
 
-def _new_layout(o) -> tuple[Layout, list]:
+def _new_layout(o, checked: bool) -> tuple[Layout, list]:
     cls = type(o)
-    layout = Layout(cls, {name: _numba_type(o, name, value) for name, value in fields(o).items()})
+    held = {name: _numba_type(o, name, value, checked) for name, value in fields(o).items()}
+    layout = Layout(cls, held, checked)
     for name in layout.methods:
         _lower_method(name)
     methods = [(partial(getattr, cls, name, None), f) for name, f in layout.texts.items()]
@@ -129,14 +134,14 @@ def _new_layout(o) -> tuple[Layout, list]:
     return layout, sum(held, layout.places)
 
 
-def _numba_type(o, name: str, value) -> types.Type:
+def _numba_type(o, name: str, value, checked: bool) -> types.Type:
     if (simple := _KINDS.get(type(value), type(value))) in _SIMPLE:
         return _SIMPLE[simple]
     if type(value) is np.ndarray and value.dtype in (np.bool_, np.int64, np.float64):
         item, fixed = numba.from_dtype(value.dtype), not value.flags.writeable
         return types.Array(item, value.ndim, "C", readonly=fixed)
     if type(value) is not np.ndarray and _is_object(value):
-        return layout_of(value)
+        return layout_of(value, checked)
     what = f"{value.dtype} array" if type(value) is np.ndarray else type(value).__name__
     raise ValueError(
         f"field {name!r} of {type(o).__name__} is a {what}; a compiled object holds numbers, "

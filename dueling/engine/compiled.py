@@ -9,9 +9,9 @@ plain runs leave the same objects behind. Nothing is reference-counted inside: t
 all memory. Assigning an array to a field copies it; a read-only array stays so.
 
 A compilation freezes what a text reads from outside (globals, closures, attributes of modules). It
-remembers these values, and a run that finds others compiles anew. Indices are checked in all texts
-and classes from outside of this package; what numba need not check there is refused, and so are
-functions of NumPy that are not known to be safe.
+remembers these values, and a run that finds others compiles anew. Where a text or a class from
+outside of this package takes part, the indices of the whole run are checked; what numba need not
+check is refused there, and so are functions of NumPy that are not known to be safe.
 
 What stays different: compiled whole numbers have 64 bits; compiled ``math`` does not check its
 domain, ``log(0)`` is -inf; and ``a.sum()`` adds from left to right, where NumPy adds nine or more
@@ -41,11 +41,13 @@ __all__ = ["compilable", "fields", "kind", "run"]
 
 def run(text: Callable, *objects) -> None:
     """``text(*objects)``, compiled; each object is an instance or a list of alike instances."""
-    layouts = tuple(layout_of(o, foreign(text)) for o in objects)
+    layouts = tuple(map(layout_of, objects))
+    checked = foreign(text) or any(layout.foreign for layout in layouts)
+    layouts = tuple(layout_of(o, True) for o in objects) if checked else layouts
     blocks: dict = {}
     addresses = tuple(pack(o, layout, blocks) for o, layout in zip(objects, layouts, strict=True))
     kernel = current((text, layouts)) or _apart(
-        lambda: kept((text, layouts), lambda: _kernel(text, layouts))
+        lambda: kept((text, layouts), lambda: _kernel(text, layouts, checked))
     )
     try:
         kernel(addresses)
@@ -65,10 +67,10 @@ def _apart(make: Callable):
         return pool.apply(make)
 
 
-def _kernel(text: Callable, layouts: tuple) -> tuple[Callable, list]:
+def _kernel(text: Callable, layouts: tuple, checked: bool) -> tuple[Callable, list]:
     if config.DISABLE_JIT:
         raise ValueError("numba may not compile: unset NUMBA_DISABLE_JIT, or use compiled=False.")
-    loop, attached = compiled(text, foreign(text)), attach(layouts)
+    loop, attached = compiled(text, checked), attach(layouts)
 
     @njit(nogil=True, no_cfunc_wrapper=True)
     def kernel(addresses):

@@ -1,6 +1,6 @@
 r"""Games over a set of arms: utilities :math:`\langle\mu,x\rangle+o`, duels or rewards."""
 
-from math import exp, inf
+from math import exp, inf, nan
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class LinearRounds(Rounds):
     def __init__(self, X, mu, offset, T, checkpoints, rng):
         self.X, self.mu, self.offset, self.d = X, mu.copy(), offset, X.d
         self.top = float(X.best(mu) @ mu + offset)
+        self.worst = self.top - float(X.best(-mu) @ mu + offset) + TOLERANCE
         self.lost = np.zeros(3)
         super().__init__(T, checkpoints, rng, self.lost)
 
@@ -32,8 +33,8 @@ class LinearRounds(Rounds):
         return self.X
 
     def utility(self, x):
-        """<mu, x> + offset."""
-        return self.offset + dot(self.mu, x)
+        """<mu, x> + offset; not a number where x has not d coordinates."""
+        return self.offset + dot(self.mu, x) if len(x) == self.d else nan
 
     def record(self):
         """Keep what is lost so far."""
@@ -41,11 +42,13 @@ class LinearRounds(Rounds):
 
     def lose(self, u, v):
         """Count the round of a left arm of utility u and a right arm of utility v."""
-        if self.t >= self.T:
-            raise ValueError("an arm was played, but no round was left.")
-        self.lost[0] += self.top - u
-        self.lost[1] += self.top - v
-        self.lost[2] += self.top - v > TOLERANCE
+        left, right = self.top - u, self.top - v
+        inside = -TOLERANCE <= left <= self.worst and -TOLERANCE <= right <= self.worst
+        if not (inside and self.t < self.T):
+            raise ValueError("the game was given an arm outside its set, or no round was left.")
+        self.lost[0] += left
+        self.lost[1] += right
+        self.lost[2] += right > TOLERANCE
         self.end_round()
 
 
