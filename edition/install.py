@@ -151,7 +151,8 @@ def create(folder: Path) -> None:
             f"{sys.executable} cannot make an environment with pip; on Debian or Ubuntu:"
             " apt-get install python3-venv."
         )
-    print(f"Setting up {folder} from {LOCK}, on Python {platform.python_version()}.", flush=True)
+    where = f"Setting up {folder} from {LOCK}, on Python {platform.python_version()}"
+    print(f"{where}: one to two minutes, and more on a slow network.", flush=True)
     venv.create(folder, clear=True, symlinks=True, with_pip=True)
 
 
