@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -382,6 +383,37 @@ def test_the_release_keeps_the_wheels():
 def test_actions_are_pinned_by_commit():
     uses = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
     assert uses and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action) for action in uses)
+
+
+# --- on a second Python
+
+FIRST = ["test ALL=1", "book PROFILE=smoke", "book", "browser", "check", "compare ONLY=results"]
+
+
+@pytest.mark.parametrize(("status", "seconds"), [(0, ["test", "book PROFILE=smoke"]), (1, [])])
+def test_our_ci_tests_and_builds_on_a_second_python_where_one_works(tmp_path, status, seconds):
+    other = tmp_path / "python3.13"
+    for file, line in (
+        (other, f"exit {status}"),
+        (tmp_path / "make", f'echo "$*" >> {tmp_path}/calls'),
+    ):
+        file.write_text(f"#!/bin/sh\n{line}\n")
+        file.chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYENV_ROOT": str(tmp_path)}
+    told = subprocess.run([ROOT / ".ci" / "run"], env=os.environ | path, capture_output=True)
+    assert told.returncode == 0, told.stderr
+    again = [f"{words} PYTHON=python3.13 VENV=.venv-3.13" for words in seconds]
+    assert (tmp_path / "calls").read_text().splitlines() == FIRST + again
+
+
+def test_the_public_ci_tests_and_builds_on_the_other_pythons():
+    other = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["other"]
+    newer = [f"3.{minor}" for minor in range(12, install.NEWEST[1] + 1)]
+    assert other["strategy"]["matrix"]["python"] == newer
+    (python,) = (step["with"]["python-version"] for step in other["steps"] if "with" in step)
+    assert python == "${{ matrix.python }}"
+    done = [step.get("run", "") for step in other["steps"]]
+    assert done[-2].startswith("make test") and done[-1] == "make book PROFILE=smoke"
 
 
 # --- where it works
