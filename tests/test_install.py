@@ -595,10 +595,15 @@ def make(recipe, *words, **variables):
 def test_nothing_of_the_user_s_python_leaks_in():
     leaks = ["PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONPATH", "PYTHONHOME", "NUMBA_DISABLE_JIT"]
     leaks += ["PIP_TARGET", "PIP_USER", "PIP_CONSTRAINT", "PYTEST_ADDOPTS"]
-    kept = ["PIP_INDEX_URL", "PIP_CERT", "HOME_OF_MINE"]
+    leaks += ["IPYTHONDIR", "JUPYTER_PATH", "JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR"]
+    leaks += ["MPLBACKEND", "MPLCONFIGDIR", "MATPLOTLIBRC", "BOOK_PROFILE", "BOOK_PDF"]
+    leaks += ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NPY_DISABLE_CPU_FEATURES"]
+    kept = ["PIP_INDEX_URL", "PIP_CERT", "HOME_OF_MINE", "JUPYTER_TOKEN", "JUPYTER_PORT"]
     environment = make("env", **dict.fromkeys([*leaks, *kept], "1"))
     names = {line.partition("=")[0] for line in environment.splitlines()}
     assert not names & set(leaks) and names >= set(kept)
+    own = make("BOOK_PDF=2 env", BOOK_PDF="1")  # what a recipe sets
+    assert "BOOK_PDF=2" in own.splitlines()
 
 
 def test_the_interpreter_that_is_named_is_taken(tmp_path):
@@ -635,6 +640,8 @@ def test_the_lab_opens_the_notebooks_and_renders_theorems():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lab = {"jupyterlab", "jupyterlab-myst"}
     assert {*project["optional-dependencies"]["lab"]} == lab <= {r.name for r in locked()}
+    place = Path(sys.prefix) / "share" / "jupyter" / "labextensions"  # of this environment's lab
+    assert (place / "jupyterlab-myst" / "package.json").is_file()
 
 
 @pytest.mark.parametrize("target", ["book", "pdf"])
