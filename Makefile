@@ -8,11 +8,13 @@ PROFILE ?= full
 PYTEST  ?= -n auto --dist loadfile $(if $(ALL),-m 'not built' --cov --cov-report=term)
 
 BIN := $(VENV)/bin
-# Nothing of the user's Python leaks in. Of pip's settings those stay that say how to reach an index.
+# Nothing of the user's Python leaks in. Of pip's settings those stay that say how to reach an index,
+# of Jupyter's those that say how to reach the lab.
 REACH := INDEX_URL EXTRA_INDEX_URL FIND_LINKS NO_INDEX CERT CLIENT_CERT PROXY TRUSTED_HOST \
          TIMEOUT DEFAULT_TIMEOUT RETRIES CACHE_DIR NO_CACHE_DIR CONFIG_FILE
-unexport $(filter-out PYTHON $(REACH:%=PIP_%),\
-  $(filter PYTHON% PIP_% NUMBA_% PYTEST_% RUFF_% COVERAGE_%,$(.VARIABLES)))
+unexport $(filter-out PYTHON $(REACH:%=PIP_%) JUPYTER_TOKEN JUPYTER_PORT,\
+  $(filter PYTHON% PIP_% NUMBA_% PYTEST_% RUFF_% COVERAGE_% IPYTHON% JUPYTER% MPL% MATPLOTLIBRC \
+    OPENBLAS_% OMP_% NPY_% BOOK_%,$(.VARIABLES)))
 
 .PHONY: help ready book pdf lab test check lint bench formal mutants browser wheels reproduce compare manifest \
         metadata lock audit clean

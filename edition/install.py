@@ -85,11 +85,18 @@ def link(python: Path | str) -> None:
 
 
 def collect(folder: Path) -> None:
-    """Download the lock's wheels for this Python and platform, and write their checksums."""
+    """Download the lock's wheels for this Python and platform, and write their checksums.
+
+    Those that were collected here for an earlier lock go; a wheel of the user's own stays unlisted.
+    """
     pip(sys.executable, "download", *EXACTLY, LOCK, "--dest", str(folder))
-    sums = {path.name: sum_of(path) for path in sorted(folder.glob("*.whl"))}
-    lines = [f"{value}  {name}\n" for name, value in sums.items()]
-    (folder / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+    lock, listing = Path(LOCK).read_text(encoding="utf-8"), folder / "SHA256SUMS"
+    earlier = listing.read_text(encoding="utf-8").splitlines() if listing.exists() else []
+    lines = [f"{sum_of(path)}  {path.name}" for path in sorted(folder.glob("*.whl"))]
+    named = [line for line in lines if f"sha256:{line.split()[0]}" in lock]
+    for line in {*lines} & {*earlier} - {*named}:
+        (folder / line.split("  ")[1]).unlink()
+    listing.write_text("".join(f"{line}\n" for line in named), encoding="utf-8")
 
 
 def sum_of(path: Path | str) -> str:
@@ -144,7 +151,8 @@ def create(folder: Path) -> None:
             f"{sys.executable} cannot make an environment with pip; on Debian or Ubuntu:"
             " apt-get install python3-venv."
         )
-    print(f"Setting up {folder} from {LOCK}, on Python {platform.python_version()}.", flush=True)
+    where = f"Setting up {folder} from {LOCK}, on Python {platform.python_version()}"
+    print(f"{where}: one to two minutes, and more on a slow network.", flush=True)
     venv.create(folder, clear=True, symlinks=True, with_pip=True)
 
 

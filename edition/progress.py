@@ -1,4 +1,4 @@
-"""The progress of a build: what runs, for how long, and what is left."""
+"""The progress of a build: what runs, for how long, and what is left, the pages included."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ def span(seconds: float) -> str:
 class Progress:
     """One line that changes on a terminal; elsewhere a line when a notebook begins and ends."""
 
-    def __init__(self, seconds: Mapping[str, float], jobs: int):
+    def __init__(self, seconds: Mapping[str, float], jobs: int, after: float = 0.0):
+        """``after`` is how long what follows the notebooks will take."""
         self.left, self.jobs, self.count = dict(seconds), jobs, len(seconds)
+        self.after = after
         self.spent: Mapping[str, Mapping[str, Any]] = {}
         self.live = sys.stdout.isatty()
-        notebooks = f"{self.count} notebook{'s' * (self.count > 1)}"
-        self.say(f"{notebooks} to run, {jobs} at a time: about {span(self.rest())}.")
+        notebooks = f"{self.count} notebook{'s' * (self.count > 1)} to run, {jobs} at a time"
+        pages = ", then the pages" if after else ""
+        self.say(f"{notebooks}{pages}: about {span(self.rest())}.")
 
     def say(self, line: str) -> None:
         """Print a line that stays."""
@@ -36,7 +39,7 @@ class Progress:
         """Say what a notebook cost, and what is left."""
         del self.left[name]
         done = f"{self.count - len(self.left)} of {self.count}"
-        rest = f", about {span(self.rest())} left" if self.left else ""
+        rest = f", about {span(self.rest())} left" if self.left or self.after else ""
         self.say(f"{name}: {cost['seconds']} s, {cost['peak_mb']} MB ({done}{rest})")
 
     def show(self, spent: Mapping[str, Mapping[str, Any]]) -> None:
@@ -51,7 +54,7 @@ class Progress:
         """The seconds that are left, by the last known costs: a fair share, or the longest one."""
         used = {name: cost["cpu"] for name, cost in self.spent.items()}
         left = [max(s - used.get(name, 0.0), 0.0) for name, s in self.left.items()]
-        return max(sum(left) / self.jobs, max(left, default=0.0))
+        return max(sum(left) / self.jobs, max(left, default=0.0)) + self.after
 
     def close(self) -> None:
         """Clear the line."""

@@ -14,6 +14,7 @@ import fcntl
 import json
 import os
 import platform
+import shlex
 import signal
 import subprocess
 import sys
@@ -83,12 +84,15 @@ class Build:
         self.nursery: Nursery | None = None
         self.runs: dict[str, Run] = {}
 
-    def run(self, stale: Mapping[str, Mapping[str, Any]]) -> None:
-        """Run notebooks, given what is known about each; at the first failure, stop the others."""
+    def run(self, stale: Mapping[str, Mapping[str, Any]], after: float) -> None:
+        """Run notebooks, given what is known about each; at the first failure, stop the others.
+
+        What comes after them will take so many seconds.
+        """
         graph = {name: {*needs(self.root, name)} & {*stale} for name in stale}
         seconds = expected(self.root, self.profile, list(stale))
         first = ranks(graph, seconds)
-        progress = Progress(seconds, self.jobs)
+        progress = Progress(seconds, self.jobs, after)
         todo = TopologicalSorter(graph)
         todo.prepare()
         ready: list[str] = []
@@ -139,10 +143,15 @@ class Build:
 
 def expected(root: Path, profile: str, names: list[str]) -> dict[str, float]:
     """The seconds of processor that each notebook will take: as last time, else as is typical."""
-    path = root / "book" / "costs.yml"
-    typical = yaml.safe_load(read(path)).get(profile, {}) if path.exists() else {}
     last = {name: cost["cpu"] for name, cost in costs(root, profile).items()}
-    return {name: float((typical | last).get(name, GUESS)) for name in names}
+    known = typical(root).get(profile, {}) | last
+    return {name: float(known.get(name, GUESS)) for name in names}
+
+
+def typical(root: Path) -> dict[str, Any]:
+    """The file of typical costs; empty if there is none."""
+    path = root / "book" / "costs.yml"
+    return yaml.safe_load(read(path)) if path.exists() else {}
 
 
 def ranks(graph: Mapping[str, set[str]], seconds: Mapping[str, float]) -> dict[str, float]:
@@ -166,13 +175,28 @@ def note(root: Path, profile: str, name: str, cost: Mapping[str, Any]) -> None:
     write(status(root, profile), json.dumps(spent, indent=1, sort_keys=True) + "\n")
 
 
+def took(root: Path, profile: str) -> dict[str, float]:
+    """The seconds that each command took the last time that it came after the notebooks."""
+    try:
+        kept = json.loads(read(status(root, profile).with_name("after.json")))
+        return {command: float(seconds) for command, seconds in kept.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def pages(root: Path, profile: str, command: list[str]) -> float:
+    """The seconds of the command that makes the pages: as last time, else as is typical."""
+    usual = typical(root).get("pages", 0.0) if command else 0.0
+    return float(took(root, profile).get(shlex.join(command), usual))
+
+
 def tell(root: Path, profile: str, names: list[str], jobs: int, seconds: float) -> None:
     """Let the status page tell how long the last execution took, all its notebooks together."""
     spent = costs(root, profile)
     cpu = sum(spent[name]["cpu"] for name in names)
     many = f"The last build ran {len(names)} notebooks, at most {jobs} at a time"
-    took = f"in {seconds:.0f} s on the clock, {cpu:.0f} s of the processors"
-    write(measured(root, profile) / "build.md", f"{many}, {took}; the pages come after that.\n")
+    spans = f"in {seconds:.0f} s on the clock, {cpu:.0f} s of the processors"
+    write(measured(root, profile) / "build.md", f"{many}, {spans}.\n")
 
 
 # --- the command line
@@ -214,7 +238,8 @@ def run_all(options: argparse.Namespace) -> None:
             stale[name] = {"fingerprint": mark, "parameters": dict(parameters.get(name, {}))}
     if stale:
         began = time.monotonic()
-        Build(root, profile, options.jobs, options.limit).run(stale)
+        after = pages(root, profile, options.command)
+        Build(root, profile, options.jobs, options.limit).run(stale, after)
         tell(root, profile, [*stale], options.jobs, time.monotonic() - began)
 
 
@@ -223,7 +248,12 @@ def follow(command: list[str], root: Path, profile: str, lock: IO[str]) -> int:
     began, around = time.monotonic(), surroundings(profile)
     done = subprocess.run(leashed(command), cwd=root, env=around, pass_fds=[lock.fileno()])
     if not done.returncode:
-        print(f"After the notebooks: {time.monotonic() - began:.0f} s.", flush=True)
+        seconds = round(time.monotonic() - began, 1)
+        print(f"After the notebooks: {seconds:.0f} s.", flush=True)
+        kept = took(root, profile) | {shlex.join(command): seconds}
+        write(status(root, profile).with_name("after.json"), json.dumps(kept, indent=1) + "\n")
+        said = f"What comes after the notebooks, the pages, took {seconds:.0f} s the last time.\n"
+        write(measured(root, profile) / "pages.md", said)
     return done.returncode
 
 

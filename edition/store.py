@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import re
 from collections.abc import Sequence
 from functools import cache
@@ -53,18 +54,18 @@ def stored(
     """``simulate(scenario, algorithm, **settings)``, read from its file where that is still good.
 
     So an interrupted notebook continues where it stopped, and a figure is redrawn without any
-    simulation. A file is good when scenario, algorithm, what is kept, settings, versions and the
-    package's text are the same. Game and algorithm are known by their names, which say nothing of
-    the text of a reader's own: :func:`~dueling.engine.simulation.simulate` runs those.
+    simulation. A file is good when scenario, algorithm, what is kept, settings, versions, Python
+    and the package's text are the same. Game and algorithm are known by their names, which say
+    nothing of the text of a reader's own: :func:`~dueling.engine.simulation.simulate` runs those.
     """
     _refuse_foreign(scenario, algorithm)
     names = [_named(thing) for thing in (scenario, algorithm)]
     free = ("workers", "chunk", "progress")  # these do not change a result
     asked = {k: np.asarray(v).tolist() for k, v in settings.items() if k not in free}
     short = crc32(json.dumps(asked, sort_keys=True).encode())
-    versions = provenance({})["versions"]
+    made = [provenance({})["versions"], platform.python_version_tuple()[:2]]
     key = json.dumps(
-        [*names, sorted(keep), USUAL | asked, source(scenario, algorithm), versions], sort_keys=True
+        [*names, sorted(keep), USUAL | asked, source(scenario, algorithm), *made], sort_keys=True
     )
     slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(name for name, *_ in names)).strip("-")
     path = place.inside(tables.folder(), f"{folder}/{slug}-{short:08x}.npz")

@@ -1,7 +1,8 @@
-"""The bench tells slow from fast, and its C kernels play the same game as the package."""
+"""The benches tell slow from fast, their C kernels play our game, a command is timed whole."""
 
 import runpy
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -44,3 +45,15 @@ def test_the_c_kernels_have_the_reference_regret():
     for name, mean in (("C Sparring", 1355), ("C MultiSBM", 2421)):
         regret = [kernels[name]() for _ in range(100)]
         assert abs(np.mean(regret) - mean) < 4 * np.std(regret) / 10 + 0.01 * mean, name
+
+
+def test_a_command_is_timed_with_all_that_it_starts(tmp_path, monkeypatch):
+    build = runpy.run_path(str(BENCH.with_name("build.py")))
+    monkeypatch.setenv("MAKEFLAGS", "-n")  # as under the make that runs the tests
+    child = "import time; held = bytearray(300 * 2**20); time.sleep(1.2)"
+    (tmp_path / "Makefile").write_text(f"all:\n\t'{sys.executable}' -c '{child}'; touch made\n")
+    found = build["measured"](["make"], tmp_path)
+    assert (tmp_path / "made").exists()
+    assert 1 < found["seconds"] < 60 and 300 < found["peak_mb"] < 600
+    with pytest.raises(SystemExit, match="make none failed"):
+        build["measured"](["make", "none"], tmp_path)

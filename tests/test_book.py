@@ -610,10 +610,14 @@ def test_the_status_page_tells_how_long_the_last_build_took(root, executions):
     assert "The last build ran 3 notebooks, at most 2 at a time, in 0 s on the clock" in told
     assert built(root, "--jobs", "2") == 0  # nothing to run
     assert about.status(root, "full") == told
+    assert built(root, "--", "true") == 0
+    last = "\nWhat comes after the notebooks, the pages, took 0 s the last time.\n"
+    assert about.status(root, "full") == f"{told}\n{last}"
 
 
 def test_typical_costs_are_known_for_every_notebook_and_profile():
     typical = yaml.safe_load(place.read(ROOT / "book" / "costs.yml"))
+    assert typical.pop("pages") > 0
     assert set(typical) == set(yaml.safe_load(place.read(ROOT / "book" / "profiles.yml")))
     for seconds in typical.values():
         assert set(seconds) == set(notebooks.notebooks(ROOT))
@@ -637,6 +641,22 @@ def test_progress_in_lines_where_there_is_no_terminal(root, timed, capsys):
     assert lines[0] == "2 notebooks to run, 1 at a time: about 6 min."
     assert lines[1] == "a: running" and lines[2].startswith("a: 0.") and "(1 of 2" in lines[2]
     assert "about 60 s left" in lines[2] and "left" not in lines[4]
+
+
+def test_the_pages_are_a_part_of_what_is_left(root, executions, capsys):
+    """They take what they took the last time, else what is typical; without them, nothing."""
+    many(root, a="")
+    (root / "book" / "costs.yml").write_text("full: {a: 300}\npages: 240\n")
+    render, after = ["sh", "-c", "exit 0"], root / "_build/executed/full/after.json"
+    assert built(root, "--jobs", "1", "--", *render) == 0
+    first, _, last, *_ = capsys.readouterr().out.splitlines()
+    assert first == "1 notebook to run, 1 at a time, then the pages: about 9 min."
+    assert last.endswith("(1 of 1, about 4 min left)")
+    assert run.pages(root, "full", render) < 60 and run.pages(root, "full", ["another"]) == 240
+    assert run.pages(root, "full", []) == 0
+    for damaged in ("[]", '{"a": "b"}', "{"):
+        after.write_text(damaged)
+        assert run.pages(root, "full", render) == 240
 
 
 def test_progress_in_one_line_on_a_terminal(monkeypatch, capsys):

@@ -1,9 +1,11 @@
 """Paired comparisons, Holm's correction, the paper's three sentences; what the notebooks share."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -200,6 +202,23 @@ def test_a_stored_result_is_not_simulated_again(checkout, monkeypatch):
             stored(seed=2)
         patch.setattr(store, "source", lambda *things: "another text")
         with pytest.raises(TypeError):
+            stored()
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "value", "again"),
+    [
+        (platform, "python_version_tuple", ("3", "99", "0"), True),
+        (platform, "python_version", "3.11.99", False),  # another patch of this Python
+        (store, "provenance", {"versions": {"numpy": "0"}}, True),
+    ],
+)
+def test_a_stored_result_is_of_these_versions(checkout, monkeypatch, module, name, value, again):
+    stored()
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "simulate", None)
+        patch.setattr(module, name, lambda *words: value)
+        with pytest.raises(TypeError) if again else nullcontext():
             stored()
 
 

@@ -17,6 +17,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
@@ -150,7 +151,8 @@ def oldest(folder):
     words = ["download", "--retries=0", "--timeout=5", "--dest", str(folder)]
     command = [sys.executable, "-m", "pip", *words, *install.EXACTLY, str(folder / "pip.txt")]
     if subprocess.run(command, capture_output=True).returncode:
-        pytest.skip(f"pip {OLDEST} is not at hand, and no index can be reached")
+        why = f"pip {OLDEST} is not at hand, and no index can be reached"
+        pytest.fail(why) if "CI" in os.environ else pytest.skip(why)
     return next(folder.glob("pip-*.whl"))
 
 
@@ -187,12 +189,12 @@ def held(environment):
 class Drift:
     """A new environment with one of the pips, before a lock whose index has moved on."""
 
-    def __init__(self, kind, lines, folder):
+    def __init__(self, kind, whole, lines, folder):
         self.path, self.lock = unpacked(kind, folder), folder / "lock.txt"
         venv.create(folder / "new", symlinks=True)
         self.python = folder / "new" / "bin" / "python"
-        part = None if kind == "of the lock" else needed("pytest-cov", "pip-audit")
-        lines = {r: line for r, line in lines.items() if part is None or r.name in part}
+        part = needed("pytest-cov", "pip-audit")  # what has asked for extras
+        lines = {r: line for r, line in lines.items() if whole or r.name in part}
         self.lock.write_text("".join(lines.values()))
         self.locked = here(lines)
 
@@ -205,11 +207,21 @@ class Drift:
         return held(self.python.parents[1])
 
 
-@pytest.mark.parametrize("kind", ["of this Python", "of the lock", "the oldest"])
-def test_an_index_that_has_moved_on_changes_nothing(kind, moved, tmp_path, monkeypatch, capfd):
-    """All of the lock with its own pip, a part of it with older ones; and a twin that resolves."""
+OLDER = ("of this Python", "the oldest")
+
+
+@pytest.mark.parametrize(
+    ("kind", "whole"),
+    [("of the lock", True)]
+    + [(kind, False) for kind in OLDER]
+    + [pytest.param(kind, True, marks=pytest.mark.slow) for kind in OLDER],
+)
+def test_an_index_that_has_moved_on_changes_nothing(
+    kind, whole, moved, tmp_path, monkeypatch, capfd
+):
+    """All of the lock, or a part of it, with each of the pips; and a twin that resolves."""
     lines, index = moved
-    drift = Drift(kind, lines, tmp_path)
+    drift = Drift(kind, whole, lines, tmp_path)
     without_settings(monkeypatch)
     monkeypatch.setenv("PYTHONPATH", str(drift.path))
     monkeypatch.setenv("PIP_INDEX_URL", index.address)
@@ -217,7 +229,7 @@ def test_an_index_that_has_moved_on_changes_nothing(kind, moved, tmp_path, monke
         resolving = [word for word in install.EXACTLY if word != "--no-deps"]
         with pytest.raises(install.Refusal):
             install.pip(drift.python, "install", *resolving, str(drift.lock))
-        assert re.search(r"pinned with ==(.|\n)*(coverage|CacheControl)\[", capfd.readouterr().err)
+        assert re.search(r"pinned with ==(.|\n)*\w\[", capfd.readouterr().err)
         assert drift.installed() == set()
     index.fetched.clear()
     install.pip(drift.python, "install", *install.EXACTLY, str(drift.lock))
@@ -310,6 +322,23 @@ def test_a_folder_of_wheels_is_enough(moved, tmp_path, monkeypatch):
     assert len(list(Path("new").glob("*.dist-info"))) == len(few) and not index.fetched
 
 
+def test_the_folder_of_wheels_is_that_of_the_last_lock(moved, tmp_path, monkeypatch):
+    """What an earlier lock named is gone; a file that was not collected stays unlisted."""
+    without_settings(monkeypatch)
+    lines, index = moved
+    one, other = [line for r, line in lines.items() if r.name in ("iniconfig", "pluggy")]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PIP_INDEX_URL", index.address)
+    for line in (one, other):
+        Path(install.LOCK).write_text(line)
+        assert install.main(["wheels", "kept"]) == 0
+        Path("kept/mine-1-py3-none-any.whl").write_text("mine")
+    name = other.partition("==")[0]
+    (listed,) = Path("kept/SHA256SUMS").read_text().splitlines()
+    held = {path.name.partition("-")[0] for path in Path("kept").glob("*.whl")}
+    assert f"  {name}-" in listed and held == {name, "mine"}
+
+
 def test_a_user_s_pip_that_installs_for_the_user_does_so_no_longer(tmp_path, monkeypatch):
     settings = tmp_path / "pip.conf"
     settings.write_text("[install]\nuser = true\n")
@@ -354,6 +383,37 @@ def test_the_release_keeps_the_wheels():
 def test_actions_are_pinned_by_commit():
     uses = re.findall(r"uses: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
     assert uses and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40} # v[\d.]+", action) for action in uses)
+
+
+# --- on a second Python
+
+FIRST = ["test ALL=1", "book PROFILE=smoke", "book", "browser", "check", "compare ONLY=results"]
+
+
+@pytest.mark.parametrize(("status", "seconds"), [(0, ["test", "book PROFILE=smoke"]), (1, [])])
+def test_our_ci_tests_and_builds_on_a_second_python_where_one_works(tmp_path, status, seconds):
+    other = tmp_path / "python3.13"
+    for file, line in (
+        (other, f"exit {status}"),
+        (tmp_path / "make", f'echo "$*" >> {tmp_path}/calls'),
+    ):
+        file.write_text(f"#!/bin/sh\n{line}\n")
+        file.chmod(0o755)
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYENV_ROOT": str(tmp_path)}
+    told = subprocess.run([ROOT / ".ci" / "run"], env=os.environ | path, capture_output=True)
+    assert told.returncode == 0, told.stderr
+    again = [f"{words} PYTHON=python3.13 VENV=.venv-3.13" for words in seconds]
+    assert (tmp_path / "calls").read_text().splitlines() == FIRST + again
+
+
+def test_the_public_ci_tests_and_builds_on_the_other_pythons():
+    other = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text())["jobs"]["other"]
+    newer = [f"3.{minor}" for minor in range(12, install.NEWEST[1] + 1)]
+    assert other["strategy"]["matrix"]["python"] == newer
+    (python,) = (step["with"]["python-version"] for step in other["steps"] if "with" in step)
+    assert python == "${{ matrix.python }}"
+    done = [step.get("run", "") for step in other["steps"]]
+    assert done[-2].startswith("make test") and done[-1] == "make book PROFILE=smoke"
 
 
 # --- where it works
@@ -437,7 +497,8 @@ def steps(tmp_path, monkeypatch):
         folder.mkdir(exist_ok=True)
 
     def pip(python, *words, wheels=None):
-        taken.append("link" if "--editable" in words else words[0])
+        step = "link" if "--editable" in words else words[0]
+        taken.append(f"{step} from {wheels}" if wheels else step)
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(install, "create", create)
@@ -450,11 +511,16 @@ def steps(tmp_path, monkeypatch):
 WHOLE = ["create", "install", "link", "check"]
 
 
-def set_up(steps):
+def set_up(steps, *words):
     """The steps of one set-up."""
     steps.clear()
-    assert install.main(["environment", "env"]) == 0
+    assert install.main(["environment", "env", *words]) == 0
     return list(steps)
+
+
+def test_an_environment_is_made_from_the_folder_that_is_named(steps):
+    Path("kept").mkdir()
+    assert set_up(steps, "--wheels", "kept") == ["create", "install from kept", "link", "check"]
 
 
 def test_an_environment_is_made_once(steps):
@@ -529,10 +595,15 @@ def make(recipe, *words, **variables):
 def test_nothing_of_the_user_s_python_leaks_in():
     leaks = ["PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONPATH", "PYTHONHOME", "NUMBA_DISABLE_JIT"]
     leaks += ["PIP_TARGET", "PIP_USER", "PIP_CONSTRAINT", "PYTEST_ADDOPTS"]
-    kept = ["PIP_INDEX_URL", "PIP_CERT", "HOME_OF_MINE"]
+    leaks += ["IPYTHONDIR", "JUPYTER_PATH", "JUPYTER_CONFIG_DIR", "JUPYTERLAB_SETTINGS_DIR"]
+    leaks += ["MPLBACKEND", "MPLCONFIGDIR", "MATPLOTLIBRC", "BOOK_PROFILE", "BOOK_PDF"]
+    leaks += ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "NPY_DISABLE_CPU_FEATURES"]
+    kept = ["PIP_INDEX_URL", "PIP_CERT", "HOME_OF_MINE", "JUPYTER_TOKEN", "JUPYTER_PORT"]
     environment = make("env", **dict.fromkeys([*leaks, *kept], "1"))
     names = {line.partition("=")[0] for line in environment.splitlines()}
     assert not names & set(leaks) and names >= set(kept)
+    own = make("BOOK_PDF=2 env", BOOK_PDF="1")  # what a recipe sets
+    assert "BOOK_PDF=2" in own.splitlines()
 
 
 def test_the_interpreter_that_is_named_is_taken(tmp_path):
@@ -569,6 +640,8 @@ def test_the_lab_opens_the_notebooks_and_renders_theorems():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lab = {"jupyterlab", "jupyterlab-myst"}
     assert {*project["optional-dependencies"]["lab"]} == lab <= {r.name for r in locked()}
+    place = Path(sys.prefix) / "share" / "jupyter" / "labextensions"  # of this environment's lab
+    assert (place / "jupyterlab-myst" / "package.json").is_file()
 
 
 @pytest.mark.parametrize("target", ["book", "pdf"])

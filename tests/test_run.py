@@ -350,13 +350,20 @@ def test_the_end_of_a_build_leaves_no_file_and_no_kernel(root, stop, names, proc
     assert [path.name for path in (root / "_build").rglob("*") if path.is_file()] == [".lock"]
 
 
+#: Two that send a signal, as files and names.
+SIGNALLED = (
+    "test_run.py::test_the_end_of_a_build_leaves_no_file_and_no_kernel[ab-2-2]",
+    "test_simulate.py::test_ctrl_c_stops_at_once_and_leaves_no_process[2]",
+)
+
+
 @pytest.mark.slow
-def test_under_nohup_a_build_is_interrupted_here_all_the_same():
+@pytest.mark.parametrize("one", SIGNALLED)
+def test_under_nohup_an_interruption_is_tested_all_the_same(one):
     """As with `nohup make test &`, where a shell ignores both signals for all that it starts."""
-    one = f"{__file__}::test_the_end_of_a_build_leaves_no_file_and_no_kernel[ab-2-2]"
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "slow", one]
-    shell = ["sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", *command]
-    told = subprocess.run(shell, cwd=ROOT, capture_output=True, text=True).stdout
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "slow"]
+    trap = ["sh", "-c", "trap '' INT HUP; exec \"$@\"", "sh", *command, f"tests/{one}"]
+    told = subprocess.run(trap, cwd=ROOT, capture_output=True, text=True).stdout
     assert "1 passed" in told, told
 
 
