@@ -103,6 +103,18 @@ def test_a_chapter_keeps_one_ledger_under_its_own_name_and_ends_with_it(chapter)
     assert re.findall(r'Ledger\("(\w+)", defaults\)', "\n".join(code)) == [chapter]
 
 
+# --- exercises
+
+
+@pytest.mark.parametrize("chapter", [c for c in CHAPTERS if PAGES[c].startswith("book/theory/")])
+def test_a_chapter_has_five_exercises_each_with_a_folded_answer(chapter):
+    (section,) = re.findall(r"^## Exercises$(.*?)(?=^## |\Z)", prose(chapter), re.M | re.S)
+    number, answer = r"^(?:\*\*)?(\d)[.*]", r"^`{3,}\{dropdown\} (?:Solution|What is known)$"
+    assert re.findall(number, section, re.M) == list("12345")
+    parts = re.split(number, section, flags=re.M)[2::2]
+    assert [len(re.findall(answer, part, re.M)) for part in parts] == [1] * 5
+
+
 # --- numbers in prose
 
 NUMBER = r"(?<![\w.])(?:\d*\.\d+|\d{3,})(?!\w|\.\d|\\ldots)"
