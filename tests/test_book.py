@@ -55,6 +55,14 @@ def test_notebooks_are_kept_without_outputs(name):
     assert [cell["execution_count"] for cell in cells] == [None] * len(cells)
 
 
+@pytest.mark.parametrize("name", notebooks.notebooks(ROOT))
+def test_no_code_is_kept_from_the_page(name):
+    """The switch "Code" shows all of it: a cell may be folded, and none is removed."""
+    cells = notebooks.load(notebooks.source(ROOT, name))["cells"]
+    tags = {tag for cell in cells for tag in cell["metadata"].get("tags", [])}
+    assert [tag for tag in tags if tag.startswith("remove")] == []
+
+
 @pytest.mark.parametrize("profile", ["full", "smoke"])
 def test_profiles_name_real_parameters(profile):
     notebooks.chosen_parameters(ROOT, profile, [])

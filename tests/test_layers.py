@@ -87,10 +87,10 @@ def html(text):
     return nodes.raw("", text, format="html")
 
 
-def page(*parts):
+def page(*parts, name="book/theory/x"):
     """The document of one section, its evidence folded."""
     document = new_document("page", get_default_settings())
-    document.settings.env = type("Env", (), {"docname": "book/theory/x"})
+    document.settings.env = type("Env", (), {"docname": name})
     document += nodes.section("", nodes.title("", "T"), *parts)
     sphinx_layers.Layers(document).run()
     return document[0]
@@ -124,6 +124,12 @@ def test_code_stands_below_its_figure_and_leftovers_are_kept():
     assert folds(section) == {"Code of this figure": "plot()\n\nx = 1"}
     assert "could have failed" not in section.astext()
     assert list(folds(page(cell("x = 1")))) == ["Code"]
+
+
+def test_on_a_page_about_code_what_is_asserted_folds_in_its_own_section():
+    project = nodes.section("", nodes.title("", "1"), cell("x = 1"), cell("assert x"))
+    section = page(project, nodes.section("", cell("y = 2")), name="book/use/x")
+    assert folds(section) == folds(project) == {"Code": "assert x"}
 
 
 def test_an_algorithm_is_shown_in_colours():

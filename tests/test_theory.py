@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from edition import backmatter, names, place
+from edition import backmatter, names, notebooks, place
 
 ROOT = Path(__file__).parents[1]
 PAGES = place.proofs(ROOT)
@@ -25,8 +25,8 @@ def at_the_root(monkeypatch):
 
 
 def notebook(chapter):
-    """The cells of a chapter."""
-    return json.loads((ROOT / f"{PAGES[chapter]}.ipynb").read_text("utf-8"))["cells"]
+    """The cells of a chapter, or of another page by its path."""
+    return json.loads((ROOT / f"{PAGES.get(chapter, chapter)}.ipynb").read_text("utf-8"))["cells"]
 
 
 def cells(chapter, kind):
@@ -103,6 +103,18 @@ def test_a_chapter_keeps_one_ledger_under_its_own_name_and_ends_with_it(chapter)
     assert re.findall(r'Ledger\("(\w+)", defaults\)', "\n".join(code)) == [chapter]
 
 
+# --- exercises
+
+
+@pytest.mark.parametrize("chapter", [c for c in CHAPTERS if PAGES[c].startswith("book/theory/")])
+def test_a_chapter_has_five_exercises_each_with_a_folded_answer(chapter):
+    (section,) = re.findall(r"^## Exercises$(.*?)(?=^## |\Z)", prose(chapter), re.M | re.S)
+    number, answer = r"^(?:\*\*)?(\d)[.*]", r"^`{3,}\{dropdown\} (?:Solution|What is known)$"
+    assert re.findall(number, section, re.M) == list("12345")
+    parts = re.split(number, section, flags=re.M)[2::2]
+    assert [len(re.findall(answer, part, re.M)) for part in parts] == [1] * 5
+
+
 # --- numbers in prose
 
 NUMBER = r"(?<![\w.])(?:\d*\.\d+|\d{3,})(?!\w|\.\d|\\ldots)"
@@ -124,18 +136,21 @@ def sums(text):
 
 def typed(text, known):
     """The numbers with decimals or three digits in Markdown text that are not known."""
-    text = re.sub(r"\{[\w:]+\}`[^`]*`|(?<!`)`[^`\n]+`(?!`)", "", text)  # roles, code
+    text = re.sub(r"\{[\w:]+\}`[^`]*`|(?<!`)`[^`\n]+`(?!`)|^    .*", "", text, flags=re.M)  # code
     text = re.sub(rf"{STATEMENT}|^\| \d\.\d \|", "", text, flags=re.M)  # numbers that are names
     known = [*known, *sums(text)]
     found = re.findall(NUMBER, text)
     return [n for n in found if not any(math.isclose(float(n), value) for value in known)]
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS)
-def test_numbers_in_prose_are_known_to_the_code(chapter):
-    scenarios = (ROOT / "dueling" / "section7.py").read_text()
-    known = values("\n".join([scenarios, *cells(chapter, "code")]))
-    assert typed(prose(chapter), known) == []
+@pytest.mark.parametrize("page", notebooks.notebooks(ROOT))
+def test_numbers_in_prose_are_known_to_the_code(page):
+    code = "\n".join(cells(page, "code"))
+    modules = [ROOT / "dueling" / "section7.py"]
+    if "import RMED1" in code:  # constants that were read in other programs
+        modules += (ROOT / "dueling" / "later").glob("*.py")
+    known = values("\n".join([code, *(path.read_text("utf-8") for path in modules)]))
+    assert typed(prose(page), known) == []
 
 
 def test_a_typed_result_is_seen():

@@ -57,11 +57,13 @@ class Layers(SphinxPostTransform):
         self.waiting: list[nodes.Node] = []  # code that belongs to the next fold
         self.first = self.last = None  # the page's first fold, of the set-up, and the last one
         for section in list(self.document.findall(nodes.section)):
-            self.own = None  # the last fold of this section
+            self.own, self.spoke = None, False  # the last fold of this section; code without one
             for cell in [node for node in section if is_cell(node)]:
                 self.place(Cell(cell, self.env.docname))
             if self.own is not None:
                 self.own += self.take()
+            elif self.spoke:
+                section += folded("Code", "code", *self.take())
             badges(section)
         self.finish()
 
@@ -89,8 +91,12 @@ class Layers(SphinxPostTransform):
         cell.node.parent.remove(cell.node)
 
     def speaks(self, cell: Cell) -> None:
-        """Code that belongs to the last fold of the section, or else to the next one."""
+        """Code that belongs to the last fold of its section, or else to the next one.
+
+        A page about code has few folds: there the section gets one.
+        """
         if self.own is None:
+            self.spoke = self.env.docname.startswith(layers.TEACHING)
             return self.helps(cell)
         self.own += [*self.take(), *cell.inputs()]
         cell.node.parent.remove(cell.node)
