@@ -143,6 +143,23 @@ def test_numbers_are_glued_under_the_name_of_their_page(monkeypatch):
     assert [type(value) for value in glued.values()] == [float, int, str]
 
 
+# --- tables
+
+
+def test_the_best_cells_of_a_table_are_bold_and_columns_of_numbers_stay_to_the_right():
+    head = ("game", "IF", "Sparring", "Doubler")
+    rows = [("x", "12 ± 3", "9.5 ± 2", "10"), ("y", "7 ± 1", "7 ± 3", "8"), ("z", 0, 0, 0)]
+    _, rule, *lines = notebook.table(head, rows, best="row").data.splitlines()
+    assert rule == "| --- | ---: | ---: | ---: |"
+    assert lines[0] == "| x | 12 ± 3 | **9.5 ± 2** | 10 |", "the least mean, by its value"
+    assert lines[1] == "| y | **7 ± 1** | **7 ± 3** | 8 |", "what looks equal is equal"
+    assert lines[2] == "| z | 0 | 0 | 0 |", "where all are equal none is best"
+    named = notebook.table(head, rows[:2], best=[["IF", "Doubler"], ()]).data.splitlines()
+    assert named[2:] == ["| x | **12 ± 3** | 9.5 ± 2 | **10** |", "| y | 7 ± 1 | 7 ± 3 | 8 |"]
+    with pytest.raises(ValueError, match="shorter"):
+        notebook.table(head, rows, best=[()])
+
+
 # --- run
 
 COSTS = yaml.safe_load((ROOT / "book" / "costs.yml").read_text())["smoke"]
