@@ -187,6 +187,14 @@ def test_sums_of_pages_are_blind_to_the_commit_alone(tmp_path, commit):
     assert known(commit, "unknown") != known(commit, "known")
 
 
+def test_the_front_page_counts_the_results_that_are_compared(tmp_path):
+    folder = tmp_path / "_build" / "results"
+    (folder / "figure").mkdir(parents=True)
+    for name in ("claims.csv", "claims.json", "figure/1.npz", "figure/2.npz.part"):
+        (folder / name).write_text("{}")
+    assert about.results(tmp_path, "full") == len(sums(folder)) == 3
+
+
 def test_sums_of_notebooks_are_blind_to_the_record_of_their_execution(tmp_path):
     def known(fingerprint, source):
         cells = [{"cell_type": "code", "source": source}]

@@ -390,11 +390,19 @@ def test_on_a_phone_figures_keep_their_size_and_scroll(tab, page):
     assert tab.evaluate(OVERFLOW) == []
 
 
-def test_the_front_page_shows_the_game_and_the_board_on_its_first_screen(tab):
+def test_the_front_page_shows_doors_result_game_and_board_on_its_first_screen(tab):
     visit(tab, local("book/index.html"))
     tab.wait_for_selector(".play-cards")
-    ends = [tab.locator(s).bounding_box() for s in (".front .play-cards", ".front .board")]
-    assert all(box["y"] + box["height"] < 900 for box in ends)
+    assert [link.inner_text().split()[0] for link in tab.locator(".doors a").all()] == [
+        "Read",
+        "play",
+        "use",
+    ]
+    formulas = ".front mjx-container[display=true]"
+    assert re.search("printed.*true", tab.locator(formulas).text_content(), re.S)
+    for part in (".doors", formulas, ".front .play-cards", ".front .board"):
+        box = tab.locator(part).bounding_box()
+        assert box["y"] + box["height"] < 900, part
     assert tab.evaluate("document.documentElement.scrollHeight") < 3 * 900
 
 

@@ -2,7 +2,8 @@
 
 Its notebook and data, how to cite it, where to edit and run it (once pyproject.toml names a
 public repository), and in the foot of every page version, commit and lock. Also the substitutions
-{{ status }}, {{ citation }}, {{ bibtex }} and {{ pdf }} for pages that speak about the whole.
+{{ status }}, {{ results }}, {{ citation }}, {{ bibtex }} and {{ pdf }} for pages that speak about
+the whole.
 """
 
 from __future__ import annotations
@@ -45,10 +46,17 @@ def describe(app: Sphinx, config: Config) -> None:
     config.html_theme_options["extra_footer"] = f'<p class="state">{state}<br>{licences}</p>'
     config.myst_substitutions = {
         "status": status(Path(app.srcdir), place.profile()),
+        "results": f"{results(Path(app.srcdir), place.profile()):,}",
         "citation": about.citation(),
         "bibtex": f"```bibtex\n{about.bibtex(KEY)}\n```",
         "pdf": PDF_LINK if with_pdf() else "`make pdf` prints the whole book as one PDF.",
     }
+
+
+def results(root: Path, profile: str) -> int:
+    """The number of files that the notebooks made: those of the manifest, if all is well."""
+    files = place.results(root, profile).rglob("*")
+    return sum(path.is_file() and path.suffix != ".part" for path in files)  # not half written
 
 
 def status(root: Path, profile: str) -> str:
