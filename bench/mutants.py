@@ -3,7 +3,8 @@
     make mutants [N=300] [SEED=1]
 
 A mutant is a copy of the checkout with one operator, constant, condition or statement changed. It
-meets the tests that run its line, quickest first, until one fails. Survivors that change nothing a
+meets the tests that run its line, quickest first, until one fails; a line that no test runs by
+itself, such as one of an import, those of its module and then all. Survivors that change nothing a
 user could see are listed in ``bench/survivors.txt`` with the reason; all others are holes.
 """
 
@@ -25,7 +26,7 @@ from queue import Queue
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("dueling", "edition")
 LEFT_OUT = shutil.ignore_patterns(".git", ".venv*", "_build", "__pycache__", "*.egg-info", "wheels")
-LIMIT = 600  # seconds until a mutant that hangs counts as killed
+LIMIT = 600  # seconds until a mutant that hangs counts as killed; more where the tests take longer
 
 OTHER = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",
@@ -40,6 +41,7 @@ class Mutant:
     """One change of one file: from ``start`` to ``end`` in its bytes stands ``new``."""
 
     file: str
+    place: str  # the function or class, by its qualified name
     line: int
     start: int
     end: int
@@ -49,8 +51,11 @@ class Mutant:
         return source[: self.start] + self.new.encode() + source[self.end :]
 
     def describe(self, source: bytes) -> str:
+        """What is changed and where, by names and text: an edit above it changes no number here."""
         old = " ".join(source[self.start : self.end].decode().split())
-        return f"{self.file}:{self.line}: {old[:60]!r} -> {self.new!r}"
+        begin, end = source.rfind(b"\n", 0, self.start) + 1, source.find(b"\n", self.start)
+        line = source[begin:end].decode().strip()
+        return f"{self.file}, {self.place}: {old[:60]!r} -> {self.new!r} in {line!r}"
 
 
 def changes(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST | None, str]]:
@@ -89,7 +94,7 @@ def mutants(file: str) -> list[Mutant]:
     for line in source.splitlines(keepends=True):
         begins.append(begins[-1] + len(line))
     found = []
-    for statement, node in _executable(ast.parse(source)):
+    for place, statement, node in _executable(ast.parse(source)):
         for old, until, new in changes(node):
             start = begins[old.lineno - 1] + old.col_offset
             end = begins[old.end_lineno - 1] + old.end_col_offset
@@ -101,20 +106,24 @@ def mutants(file: str) -> list[Mutant]:
                 gaps = "".join(c for c in between if c in "()")  # brackets of the operands stay
                 close, opened = gaps.count(")") * ")", gaps.count("(") * "("
                 new = f"{close} {new} {opened}"
-            found.append(Mutant(file, statement, start, end, new))
+            found.append(Mutant(file, place, statement, start, end, new))
     return [m for m in found if _compiles(m.text(source))]
 
 
-def _executable(tree: ast.AST, line: int = 1) -> Iterator[tuple[int, ast.AST]]:
-    """Nodes that run, with the first line of their statement: no annotations, no messages."""
+def _executable(
+    tree: ast.AST, place: str = "module", line: int = 1
+) -> Iterator[tuple[str, int, ast.AST]]:
+    """Nodes that run, with place and first line of their statement: no annotations or messages."""
     for field, value in ast.iter_fields(tree):
         if field in ("annotation", "returns"):
             continue
         for node in value if isinstance(value, list) else [value]:
             if isinstance(node, ast.AST) and not isinstance(node, ast.JoinedStr):
                 first = node.lineno if isinstance(node, ast.stmt) else line
-                yield first, node
-                yield from _executable(node, first)
+                yield place, first, node
+                named = isinstance(node, ast.FunctionDef | ast.ClassDef)
+                inner = f"{place}.{node.name}".removeprefix("module.") if named else place
+                yield from _executable(node, inner, first)
 
 
 def _compiles(text: bytes) -> bool:
@@ -182,13 +191,13 @@ def _environment(folder: Path) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def killer(mutant: Mutant, folder: Path, tests: list[str]) -> str | None:
+def killer(mutant: Mutant, folder: Path, tests: list[str], limit: float) -> str | None:
     """The first test that fails on the mutant, in a copy of the checkout that is its own."""
     target = folder / mutant.file
     source = target.read_bytes()
     target.write_bytes(mutant.text(source))
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:cov"]
-    command += ["-o", "addopts=-m 'not built'", *(tests or ["tests"])]
+    command += ["-o", "addopts=-m 'not built'", *tests]
     try:
         done = subprocess.run(
             command,
@@ -196,7 +205,7 @@ def killer(mutant: Mutant, folder: Path, tests: list[str]) -> str | None:
             env=_environment(folder),
             capture_output=True,
             text=True,
-            timeout=LIMIT,
+            timeout=limit,
         )
     except subprocess.TimeoutExpired:
         return "out of time"
@@ -204,6 +213,17 @@ def killer(mutant: Mutant, folder: Path, tests: list[str]) -> str | None:
         target.write_bytes(source)
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return (failed or [f"exit {done.returncode}"])[0] if done.returncode not in (0, 5) else None
+
+
+def suites(mutant: Mutant, lines: dict[tuple[str, int], set[str]]) -> Iterator[set[str]]:
+    """The tests that a mutant meets: those of its line, else of its module, then all (empty)."""
+    if tests := lines.get((mutant.file, mutant.line), set()) - {""}:
+        yield tests
+        return
+    near = [tests for (file, _), tests in lines.items() if file == mutant.file]
+    if tests := set().union(*near) - {""}:
+        yield tests
+    yield set()
 
 
 def run(todo: list[Mutant], jobs: int) -> Iterator[tuple[Mutant, str | None]]:
@@ -215,12 +235,18 @@ def run(todo: list[Mutant], jobs: int) -> Iterator[tuple[Mutant, str | None]]:
             folders.put(Path(shutil.copytree(ROOT, copy, ignore=LEFT_OUT)))
         lines, took = tests_of_lines(copies[0]), seconds(copies[0])
 
+        def cost(test: str) -> float:
+            return took.get(test, 0.0 if "::" in test else LIMIT)
+
         def judge(mutant: Mutant) -> tuple[Mutant, str | None]:
-            tests = lines.get((mutant.file, mutant.line), set()) - {""}
             folder = folders.get()
             try:
-                quickest = sorted(tests, key=lambda t: took.get(t, 0.0 if "::" in t else LIMIT))
-                return mutant, killer(mutant, folder, quickest)
+                for tests in suites(mutant, lines):
+                    limit = max(LIMIT, 3 * sum(map(cost, tests or took)))
+                    chosen = sorted(tests, key=cost) or ["tests"]
+                    if test := killer(mutant, folder, chosen, limit):
+                        return mutant, test
+                return mutant, None
             finally:
                 folders.put(folder)
 
@@ -234,14 +260,15 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", default="", help="modules whose path contains this")
     options = parser.parse_args()
-    reasons = dict(line.split("  # ") for line in (ROOT / "bench" / "survivors.txt").open())
+    listed = (ROOT / "bench" / "survivors.txt").read_text().splitlines()
+    reasons = dict(line.rpartition("  # ")[::2] for line in listed)
     todo = [m for m in sample(options.n, options.seed) if options.only in m.file]
     survivors = []
     for done, (mutant, test) in enumerate(run(todo, options.jobs), 1):
         print(f"{done} of {len(todo)}", end="\r", file=sys.stderr, flush=True)
         if test is None:
             survivors.append(mutant.describe((ROOT / mutant.file).read_bytes()))
-            reason = reasons.get(survivors[-1], "?").strip()
+            reason = reasons.get(survivors[-1], "?")
             print(f"survived: {survivors[-1]}  # {reason}", flush=True)
     killed, told = len(todo) - len(survivors), sum(one in reasons for one in survivors)
     share = f"{100 * killed / len(todo):.1f} %"

@@ -1,4 +1,7 @@
-"""The benches tell slow from fast, their C kernels play our game, a command is timed whole."""
+"""The benches tell slow from fast, their C kernels play our game, a command is timed whole.
+
+And the mutants: a change that no test notices is told, and those that are listed are there.
+"""
 
 import runpy
 import shutil
@@ -9,6 +12,7 @@ import numpy as np
 import pytest
 
 BENCH = Path(__file__).parents[1] / "bench" / "run.py"
+MUTANTS = BENCH.with_name("mutants.py")
 
 
 @pytest.mark.slow
@@ -57,3 +61,55 @@ def test_a_command_is_timed_with_all_that_it_starts(tmp_path, monkeypatch):
     assert 1 < found["seconds"] < 60 and 300 < found["peak_mb"] < 600
     with pytest.raises(SystemExit, match="make none failed"):
         build["measured"](["make", "none"], tmp_path)
+
+
+def test_every_listed_survivor_is_a_mutant_of_the_code_as_it_is_and_has_a_reason():
+    mutants = runpy.run_path(str(MUTANTS))["mutants"]
+    for line in MUTANTS.with_name("survivors.txt").read_text().splitlines():
+        told, _, reason = line.rpartition("  # ")
+        file = told.partition(",")[0]
+        source = (BENCH.parents[1] / file).read_bytes()
+        assert reason and told in {mutant.describe(source) for mutant in mutants(file)}
+
+
+SMALL = {
+    "pyproject.toml": """
+[tool.pytest.ini_options]
+markers = ["built"]
+[tool.coverage.run]
+source = ["dueling"]
+branch = true
+""",
+    "edition/__init__.py": "",
+    "dueling/__init__.py": "N = 3\n",
+    "dueling/sums.py": "def f(x):\n    return x + 1\n\n\ndef g(x):\n    return x + 2\n",
+    "tests/test_sums.py": """
+import dueling
+from dueling.sums import f, g
+
+
+def test_sums():
+    assert f(dueling.N) == 4
+    g(1)
+""",
+    "bench/survivors.txt": "dueling/sums.py, g: '2' -> '3' in 'return x + 2'  # nobody asks\n",
+}
+
+
+@pytest.mark.slow
+def test_a_change_that_no_test_notices_is_told_with_its_reason(tmp_path, monkeypatch, capsys):
+    """Also one of a line that runs before any test."""
+    for name, text in SMALL.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    main = runpy.run_path(str(MUTANTS))["main"]
+    monkeypatch.setitem(main.__globals__, "ROOT", tmp_path)
+    monkeypatch.setattr(sys, "argv", ["mutants.py", "--jobs", "1"])
+    main()
+    *survivors, rate = capsys.readouterr().out.splitlines()
+    assert sorted(survivors) == [
+        "survived: dueling/sums.py, g: '+' -> ' - ' in 'return x + 2'  # ?",
+        "survived: dueling/sums.py, g: '2' -> '3' in 'return x + 2'  # nobody asks",
+        "survived: dueling/sums.py, g: 'x + 2' -> 'None' in 'return x + 2'  # ?",
+    ]
+    assert rate == "4 of 7 mutants killed (57.1 %); 1 survivors have a reason."
