@@ -994,8 +994,25 @@ def test_a_machine_of_the_package_that_a_readers_text_drives_is_checked():
                 S.x = 4
             S.feedback(b)
 
-    with pytest.raises(IndexError, match="out of bounds"):
+    words = r"^feedback of UCB asks for self.pulls\[x\], but index 4 is out of bounds"
+    with pytest.raises(ValueError, match=words):
         simulate(DUEL, Algorithm.of(drive, UCB), 300, 1, workers=1)
+
+
+def test_a_readers_text_may_read_and_set_the_fields_of_its_machine():
+    def follow(S, game):
+        S.reset()
+        S.alpha = 1.0
+        while game.on():
+            x = S.advance()
+            S.feedback(game.play(int(S.mean[1] > S.mean[0]), x))
+
+    fast, slow = (
+        simulate(DUEL, Algorithm.of(follow, UCB), 300, 4, compiled=how, permute=False, workers=1)
+        for how in (True, False)
+    )
+    left = fast.plays[:, 0].sum(axis=(0, 2))
+    assert same(fast, slow) and left[0] and left[1] and not left[2:].any()
 
 
 def test_an_index_outside_of_a_list_of_machines_is_noticed():

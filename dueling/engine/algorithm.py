@@ -144,37 +144,46 @@ def _asks(step: TracebackType) -> str:
 
 
 class Guard:
-    """A machine whose arms and alternation of advance and feedback are checked."""
+    """A machine whose arms and alternation of advance and feedback are checked.
+
+    A text may also read and set the machine's own fields.
+    """
 
     def __init__(self, machine, is_arm: Callable):
-        self.machine, self.is_arm, self.waiting = machine, is_arm, False
+        vars(self).update(_machine=machine, _is_arm=is_arm, _waiting=False)
+
+    def __getattr__(self, name):
+        return getattr(self._machine, name)
+
+    def __setattr__(self, name, value):
+        setattr(self._machine, name, value)
 
     def reset(self):
         """Pass on."""
-        self.waiting = False
-        self.machine.reset()
+        vars(self)["_waiting"] = False
+        self._machine.reset()
 
     def advance(self):
         """Pass on; refuse a second advance without feedback, and an arm outside the set."""
-        name = type(self.machine).__name__
-        if self.waiting:
+        name = type(self._machine).__name__
+        if self._waiting:
             raise ValueError(f"advance of {name} was called twice without feedback in between.")
-        x = self.machine.advance()
-        if not self.is_arm(x):
-            said = checks.shown(x)
-            raise ValueError(f"advance of {name} returned {said}, which is not an arm of the game.")
-        self.waiting = True
+        x = self._machine.advance()
+        if not self._is_arm(x):
+            arm = checks.shown(x)
+            raise ValueError(f"advance of {name} returned {arm}, which is not an arm of the game.")
+        vars(self)["_waiting"] = True
         return x
 
     def feedback(self, u):
         """Pass on; refuse feedback without advance, and a reward outside [0, 1]."""
-        name = type(self.machine).__name__
-        if not self.waiting:
+        name = type(self._machine).__name__
+        if not self._waiting:
             raise ValueError(f"feedback of {name} was called without advance before it.")
         if not 0 <= u <= 1:
             raise ValueError(f"feedback of {name} was given {u!r}; a reward lies in [0, 1].")
-        self.waiting = False
-        self.machine.feedback(u)
+        vars(self)["_waiting"] = False
+        self._machine.feedback(u)
 
 
 def _guarded(part, is_arm: Callable):
