@@ -369,6 +369,17 @@ def test_every_package_has_hashes(lock):
     assert lines and all(re.match(r"[\w.-]+==\S+ .*--hash=sha256:", line) for line in lines)
 
 
+def test_the_programs_that_the_bench_compares_with_are_installed_by_their_hashes(
+    tmp_path, monkeypatch
+):
+    asked = []
+    monkeypatch.setattr(install, "pip", lambda python, *words: asked.append(words))
+    assert install.main(["peers", str(tmp_path)]) == 0
+    ((*words, target),) = asked
+    assert words[0] == "install" and words[-2:] == [install.PEERS, "--target"]
+    assert "--require-hashes" in words and target == str(tmp_path)
+
+
 def test_one_folder_of_wheels_fits_every_patch_release():
     assert not re.search(
         r"python_full_version\s*\S+\s*'3\.\d+\.\d", (ROOT / install.LOCK).read_text()
