@@ -161,8 +161,8 @@ class Guard:
             raise ValueError(f"advance of {name} was called twice without feedback in between.")
         x = self.machine.advance()
         if not self.is_arm(x):
-            said = checks.shown(x)
-            raise ValueError(f"advance of {name} returned {said}, which is not an arm of the game.")
+            arm = checks.shown(x)
+            raise ValueError(f"advance of {name} returned {arm}, which is not an arm of the game.")
         self.waiting = True
         return x
 
