@@ -144,8 +144,8 @@ class Build:
 def expected(root: Path, profile: str, names: list[str]) -> dict[str, float]:
     """The seconds of processor that each notebook will take: as last time, else as is typical."""
     last = {name: cost["cpu"] for name, cost in costs(root, profile).items()}
-    usual = typical(root).get(profile, {}) | last
-    return {name: float(usual.get(name, GUESS)) for name in names}
+    seconds = typical(root).get(profile, {}) | last
+    return {name: float(seconds.get(name, GUESS)) for name in names}
 
 
 def typical(root: Path) -> dict[str, Any]:
