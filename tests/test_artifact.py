@@ -27,6 +27,7 @@ from conftest import other_checkout
 import dueling
 from dueling import Result, Utilities, logit, machines, simulate
 from dueling.engine import provenance
+from edition.drawings import DRAWINGS
 from edition.release import browser, citation, elsewhere, facts, manifest, pdf, rows
 from edition.sphinx import about
 from edition.sums import differing, digest, sum_of, sums
@@ -810,6 +811,17 @@ def test_what_references_point_to_is_kept_for_previews(tiny_book):
     assert set(pieces) == {"thm-short", "thm-long", "equation-eq-one", "fig-line"}
     assert "Every number is a number" in pieces["thm-long"]
     assert not any(sign in piece for piece in pieces.values() for sign in (" id=", "<a ", "<img"))
+
+
+def test_a_drawing_has_its_caption_and_offers_its_file(tiny_book):
+    html = tiny_book / "_build" / "html"
+    page = BeautifulSoup((html / "book" / "b.html").read_text("utf-8"), "html.parser")
+    (box,) = page.select("div.drawing")
+    assert box.svg["role"] == "img" and box.em.get_text() == "drawn"
+    (link,) = links(tiny_book, "book/b.html", ".drawing .figure-files a")
+    (file,) = (html / "_static" / "figures").glob("drawing-*")
+    assert (html / "book" / link).resolve() == file.resolve()
+    assert file.read_text("utf-8") == DRAWINGS["sparring"]().file()
 
 
 def test_a_statement_has_one_name_in_its_head_and_wherever_it_is_cited(tiny_book):

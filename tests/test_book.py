@@ -4,6 +4,7 @@ import errno
 import inspect
 import json
 import os
+import pkgutil
 import platform
 import shutil
 import time
@@ -11,6 +12,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import joblib
 import nbformat
@@ -18,7 +20,19 @@ import pytest
 import yaml
 from small import PARAMETERS, SHOW, built, contents, make, notebook, outputs, put
 
-from edition import execute, kernel, notebooks, overlay, place, run, scrub, sources, sums, tables
+from edition import (
+    execute,
+    kernel,
+    notebooks,
+    overlay,
+    place,
+    run,
+    scrub,
+    sources,
+    sphinx,
+    sums,
+    tables,
+)
 from edition.progress import Progress, span
 from edition.sphinx import about, pages, previews
 
@@ -723,3 +737,13 @@ def test_pages_are_written_on_all_cores_and_read_on_one():
     assert app.parallel == 1
     hooks["env-updated"](app, None)
     assert app.parallel == joblib.cpu_count()
+
+
+def test_every_extension_says_that_it_may_work_on_several_cores():
+    """One that does not is a warning of Sphinx, at which `make book` stops."""
+    names = [entry.name for entry in pkgutil.iter_modules(sphinx.__path__)]
+    extensions = [import_module(f"{sphinx.__name__}.{name}") for name in names]
+    assert pages in extensions
+    for extension in extensions:
+        about = extension.setup(MagicMock())
+        assert about["parallel_read_safe"] is about["parallel_write_safe"] is True, extension

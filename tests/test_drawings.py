@@ -5,6 +5,7 @@ import re
 import xml.etree.ElementTree as ET
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from bs4 import BeautifulSoup
 from dueling import scenario
 from edition import drawings, svg
 from edition.drawings import DRAWINGS
+from edition.sphinx.drawings import DrawingDirective
 from edition.svg import WIDTH
 
 ROOT = Path(__file__).parents[1]
@@ -31,6 +33,12 @@ def test_a_drawing_is_whole_and_says_what_it_shows(name):
             assert 0 <= float(x) <= WIDTH and 0 <= float(y) <= drawing.height
     for text in root.iter(f"{SVG}text"):
         assert 0 < float(text.get("y")) <= drawing.height
+
+
+def test_a_drawing_that_there_is_not_is_refused_by_its_name():
+    asked = SimpleNamespace(arguments=["spar"], error=ValueError)
+    with pytest.raises(ValueError, match=r"^drawing is 'spar'; it must be one of .*, sparring"):
+        DrawingDirective.run(asked)
 
 
 def words(root):

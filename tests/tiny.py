@@ -53,6 +53,10 @@ SECOND = """# Second
 
 By {prf:ref}`thm-long` and {eq}`eq-one`, {cite:t}`knuth` drew {numref}`fig-line`.
 Also {prf:ref}`thm-short`, or {prf:ref}`its twin <thm-long>`.
+
+```{drawing} sparring
+Two machines, *drawn*.
+```
 """
 BIB = """@book{knuth,
   author = {Knuth, Donald}, title = {Fundamental Algorithms},
