@@ -813,11 +813,32 @@ def test_what_references_point_to_is_kept_for_previews(tiny_book):
     assert not any(sign in piece for piece in pieces.values() for sign in (" id=", "<a ", "<img"))
 
 
+def test_the_crate_of_the_tiny_book_ties_files_to_the_cell_and_the_run_that_made_them(tiny_book):
+    html = tiny_book / "_build" / "html"
+    graph = json.loads((html / "ro-crate-metadata.json").read_text("utf-8"))["@graph"]
+    entities = {entity["@id"]: entity for entity in graph}
+    run = entities["#run-book/a"]
+    told = {name: [part["@id"] for part in run[name]] for name in ("object", "result")}
+    made = ["data/line.csv", "data/line.json", "figures/fig-line.svg", "figures/fig-line.png"]
+    assert told == {"object": ["#run-book/a-runs", "#run-book/a-seed"], "result": made}
+    assert entities["#run-book/a-runs"]["value"] == "3"
+    for file in made:
+        assert entities[file]["cell"] == "draw"
+        assert entities[file]["sha256"] == digest((html / file).read_bytes())
+    assert entities["figures/fig-line.png"]["isBasedOn"] == [{"@id": "data/line.csv"}]
+
+
+def test_a_page_that_no_source_has_offers_nothing(tiny_book):
+    text = (tiny_book / "_build" / "html" / "search.html").read_text("utf-8")
+    assert "page-about" not in text and "cite-this-page" not in text
+
+
 def test_a_drawing_has_its_caption_and_offers_its_file(tiny_book):
     html = tiny_book / "_build" / "html"
     page = BeautifulSoup((html / "book" / "b.html").read_text("utf-8"), "html.parser")
     (box,) = page.select("div.drawing")
     assert box.svg["role"] == "img" and box.em.get_text() == "drawn"
+    assert "internal" in box.select_one(".figure-files a")["class"]
     (link,) = links(tiny_book, "book/b.html", ".drawing .figure-files a")
     (file,) = (html / "_static" / "figures").glob("drawing-*")
     assert (html / "book" / link).resolve() == file.resolve()

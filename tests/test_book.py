@@ -35,6 +35,7 @@ from edition import (
 )
 from edition.progress import Progress, span
 from edition.sphinx import about, pages, previews
+from edition.sphinx import outputs as page_outputs
 
 ROOT = Path(__file__).parents[1]
 
@@ -737,6 +738,34 @@ def test_pages_are_written_on_all_cores_and_read_on_one():
     assert app.parallel == 1
     hooks["env-updated"](app, None)
     assert app.parallel == joblib.cpu_count()
+
+
+def test_the_pages_of_a_small_profile_say_so(monkeypatch):
+    hooks, config = {}, SimpleNamespace(html_theme_options={})
+    pages.setup(SimpleNamespace(connect=lambda event, hook, **_: hooks.update({event: hook})))
+    monkeypatch.setenv("BOOK_PROFILE", "full")
+    hooks["config-inited"](None, config)
+    assert config.html_theme_options == {}
+    monkeypatch.setenv("BOOK_PROFILE", "smoke")
+    hooks["config-inited"](None, config)
+    assert "“smoke”: a small run" in config.html_theme_options["announcement"]
+
+
+@pytest.mark.parametrize(("profile", "command"), [("full", ""), ("smoke", " PROFILE=smoke")])
+def test_a_page_without_outputs_names_the_command_that_makes_them(
+    root, monkeypatch, profile, command
+):
+    warnings = []
+    monkeypatch.setenv("BOOK_PROFILE", profile)
+    monkeypatch.setattr(page_outputs.logger, "warning", lambda *told, **at: warnings.append(told))
+    environment = SimpleNamespace(doc2path=lambda name: f"{name}.ipynb")
+    text = ["[t](/_build/results/t.csv)"]
+    page_outputs.on_source_read(SimpleNamespace(srcdir=root, env=environment), "book/a", text)
+    ((words, *told),) = warnings
+    expected = f"no outputs to show: not executed yet; run `make book{command}`"
+    assert words % tuple(told) == expected
+    small = "-smoke" * (profile == "smoke")
+    assert text == [f"[t](/_build/results{small}/t.csv)"]
 
 
 def test_every_extension_says_that_it_may_work_on_several_cores():

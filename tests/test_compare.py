@@ -96,6 +96,11 @@ def test_a_comparison_is_what_simulate_gives(several):
     assert list(several.results) == pairs
 
 
+def test_the_trial_of_a_comparison_shows_no_progress(capsys):
+    compare(GAMES, [Uniform()], T=30, runs=2, compiled=False, workers=1, progress=False)
+    assert capsys.readouterr().err == ""
+
+
 def test_the_table_of_a_comparison(several):
     frame = several.to_frame()
     assert list(frame) == ["game", "algorithm", "regret", "error", "median", "worst", "place"]
@@ -338,5 +343,6 @@ def test_two_executions_store_the_same_bytes(checkout):
 def test_style_is_set():
     with mpl.rc_context():
         notebook.style()
-        assert mpl.rcParams["axes.grid"] and not mpl.rcParams["axes.spines.top"]
+        assert mpl.rcParams["axes.grid"]
+        assert not mpl.rcParams["axes.spines.top"] and not mpl.rcParams["axes.spines.right"]
     assert len(store.source()) == 64

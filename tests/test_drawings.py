@@ -72,6 +72,37 @@ def test_no_line_of_a_drawing_crosses_words_and_all_words_are_inside(name):
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
+def test_every_disc_of_a_drawing_has_its_word_in_the_middle(name):
+    root = ET.fromstring(DRAWINGS[name]().svg())
+    shapes = ((e.get("cx"), e.get("cy"), e.get("r")) for e in root.iter(f"{SVG}circle"))
+    discs = [(x, y, r) for x, y, r in (map(float, shape) for shape in shapes) if r >= 10]
+    told = [text for text in root.iter(f"{SVG}text") if text.get("fill") == svg.ON]
+    places = [(float(text.get("x")), float(text.get("y"))) for text in told]
+    assert len(discs) == len(places) and all("".join(text.itertext()).strip() for text in told)
+    for x, y, r in discs:
+        assert [px for px, py in places if px == x and r / 4 <= py - y <= r / 2] == [x]
+
+
+def numbers(shape):
+    return [float(n) for n in re.findall(r"[-\d.]+", shape.get("points"))]
+
+
+def test_shapes_have_their_usual_sizes_and_an_arrow_its_head():
+    d = svg.Drawing(90, "Shapes.")
+    d.words(1, 2, "a")
+    d.box(1, 2, 3, 4)
+    d.dot(1, 2)
+    d.arrow((10, 5), (60, 5))
+    words, box, dot, line, head = ET.fromstring(d.svg())
+    assert (words.get("font-size"), words.get("text-anchor")) == ("15", "middle")
+    assert (box.get("rx"), box.get("stroke-width"), box.get("fill")) == ("6", "1.5", "none")
+    assert dot.get("r") == "5" and line.get("stroke-width") == "1.5"
+    assert numbers(line)[:2] == [10, 5]
+    x, y, back, above, other, below = numbers(head)
+    assert (x, y) == (60, 5) and back == other < 55 and {above > 5, below > 5} == {True, False}
+
+
+@pytest.mark.parametrize("name", DRAWINGS)
 def test_a_drawing_has_no_colour_that_vanishes_in_the_dark(name):
     svg = re.sub(r"var\([^)]*\)", "", DRAWINGS[name]().svg())
     colours = set(re.findall(r'(?:fill|stroke)="([^"]*)"', svg)) - {"", "none", "currentColor"}
@@ -128,6 +159,11 @@ def test_every_arm_lies_in_the_spanners_parallelogram():
     spanner = arms[list(drawings.spanner_of(arms))]
     inside = np.abs(np.linalg.solve(spanner.T, arms.T)) <= 1 + 1e-12
     assert inside.all() and not (np.abs(arms / arms[0]) <= 1).all()
+    root = ET.fromstring(drawings.spanner().svg())
+    heads = [head for head in root.iter(f"{SVG}polygon") if not head.get("stroke")]
+    origins = [numbers(line)[:2] for line in root.iter(f"{SVG}polyline")]
+    arrows = np.array([numbers(head)[:2] for head in heads]) - origins
+    assert np.allclose(arrows, spanner, atol=0.1)
 
 
 def test_the_bars_of_the_run_hold_the_truth_and_the_tops_are_level():

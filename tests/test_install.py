@@ -15,6 +15,7 @@ import zipfile
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -389,6 +390,31 @@ def test_one_folder_of_wheels_fits_every_patch_release():
 def test_the_release_keeps_the_wheels():
     text = (ROOT / ".github/workflows/ci.yml").read_text()
     assert re.search(r"make wheels\n.*tar [^\n]* release/wheels\.tar wheels\n", text, re.S)
+
+
+def test_a_browser_is_installed_by_root_with_apt_get(monkeypatch):
+    programs, users, asked = {}, [0], []
+
+    def run(command, **options):
+        asked.append(command[1])
+        if len(asked) == 6:
+            programs["chromium"] = "/usr/bin/chromium"
+        return SimpleNamespace(stderr="E: it is not there\n" if options["text"] else b"")
+
+    monkeypatch.delenv("CHROMIUM", raising=False)
+    monkeypatch.setattr(browser.shutil, "which", programs.get)
+    monkeypatch.setattr(browser.os, "geteuid", lambda: users[0])
+    monkeypatch.setattr(browser.subprocess, "run", run)
+    assert browser.install().startswith("no Chromium, and no apt-get to install it with")
+    programs["apt-get"], users[0] = "/usr/bin/apt-get", 1000
+    assert browser.install().startswith("no Chromium, and only root can install it")
+    users[0] = 0
+    assert browser.install() == (
+        "no Chromium, and apt-get could not install it: E: it is not there"
+    )
+    assert browser.chromium() is None and browser.install() == ""
+    assert asked == ["install", "update", "install"] * 2
+    assert browser.chromium() == Path("/usr/bin/chromium") and browser.install() == ""
 
 
 def test_actions_are_pinned_by_commit():
