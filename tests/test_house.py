@@ -120,6 +120,13 @@ def test_names_say_what_is_held():
     assert {p.name: names for p in files if (names := VAGUE.intersection(assigned(p)))} == {}
 
 
+def test_every_dataclass_is_frozen():
+    """What threads or pages share is never set again."""
+    files = [p for d in ("dueling", "edition") for p in (ROOT / d).rglob("*.py")]
+    lines = [line for p in files for line in p.read_text(encoding="utf-8").splitlines()]
+    assert {line for line in lines if line.startswith("@dataclass")} == {"@dataclass(frozen=True)"}
+
+
 def test_docstrings_are_imperative_or_name_a_value():
     files = [p for d in ("dueling", "edition") for p in (ROOT / d).rglob("*.py")]
     assert [p.name for p in files if '"""Nothing;' in p.read_text(encoding="utf-8")] == []

@@ -129,6 +129,7 @@ def test_the_average_of_arms_is_an_arm_where_the_set_is_convex():
 def test_the_spanner_spans_with_coordinates_at_most_one(name):
     X = SETS[name]
     B = X.spanner()
+    assert not B.flags.writeable  # all games over X share it
     lifted = np.column_stack([members(X, 500), np.ones(500)])
     coordinates = lifted @ np.linalg.pinv(B)
     assert np.abs(coordinates).max() <= 1.001 + 1e-9

@@ -342,6 +342,7 @@ FORGERIES = {
     "realised has shape .* there are 4 runs": lambda r: {"realised": r.realised[1:]},
     "regret has a number that is not finite": lambda r: {"regret": r.regret * np.nan},
     "average regret falls": lambda r: {"regret": r.regret[:, ::-1].copy()},
+    "average regret falls ": lambda r: {"regret": np.c_[r.regret[:, :-1], r.regret[:, -2] - 0.5]},
     "regret is not that of the plays": lambda r: {"regret": r.regret * 0.9},
     "regret is not that of the plays ": lambda r: {"plays": moved(r.plays)},
     "plays is float64; it must be int64": lambda r: {"plays": r.plays * 1.0},
@@ -382,6 +383,9 @@ def test_regret_without_plays_lies_within_what_a_round_can_cost(tmp_path):
         path = forged(result, regret=result.regret * factor, **kept).save(tmp_path / "forged")
         with pytest.raises(ValueError, match=words):
             Result.load(path)
+    path = forged(duels, regret=duels.regret - 1, plays=None).save(tmp_path / "forged")
+    with pytest.raises(ValueError, match="preference regret is negative"):
+        Result.load(path)
 
 
 TABLES = ("preference", "copeland", "borda")
