@@ -685,16 +685,28 @@ def test_the_pages_are_a_part_of_what_is_left(root, executions, capsys):
 def test_progress_in_one_line_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((40, 20)))
+    flushed = []
+    monkeypatch.setattr("sys.stdout.flush", lambda: flushed.append(1))
     progress = Progress({"book/a": 100.0, "book/b": 300.0}, jobs=2)
     progress.began("book/a")
     progress.show({"book/a": {"seconds": 12.3, "cpu": 20.0}})
     progress.ended("book/a", {"seconds": 50.0, "peak_mb": 7})
     progress.close()
+    assert len(flushed) == 4  # or a line without an end is not seen
     text = capsys.readouterr().out
     assert "about 5 min" in text and "running" not in text
     assert "\r\x1b[K2 left, about 5 min: book/a 12 s\r" in text
     assert "\r\x1b[Kbook/a: 50.0 s, 7 MB (1 of 2, about 5 min left)\n" in text
     assert all(len(part) < 60 for part in text.split("\r"))
+
+
+def test_the_report_of_a_failure_fits_a_screen(root):
+    cell = {"id": "show", "source": "\n".join(f"line {i}" for i in range(30))}
+    trace = ["\n".join(f"\x1b[31mtrace {i}\x1b[0m" for i in range(30))]
+    head, *lines = execute.report(root, "book/a", cell, trace).splitlines()
+    assert head == "book/a.ipynb failed in code cell 2:"
+    assert lines[:20] == [f"    line {i}" for i in range(18)] + ["    ...", ""]
+    assert lines[20:] == [f"trace {i}" for i in range(16, 30)]
 
 
 def test_times_in_words():

@@ -3,11 +3,13 @@
 import ast
 
 import pytest
+from bs4 import BeautifulSoup
 from docutils import nodes
 from docutils.frontend import get_default_settings
 from docutils.utils import new_document
 
 from edition import layers, names
+from edition.place import Refusal
 from edition.release import pdf
 from edition.sphinx import figures, pages, search
 from edition.sphinx import layers as sphinx_layers
@@ -204,6 +206,15 @@ def test_print_keeps_the_lines_of_checks_and_no_code(tmp_path):
     assert article.select_one("p.witness")["id"] == "a.html#w-x-order"
     assert not article.select("pre, details.fold, div.how, a") and article.img
     assert article.select("details.ledger[open] table") and "Words." in article.get_text()
+
+
+def test_a_heading_whose_formula_the_outline_cannot_show_is_refused():
+    def heading(text):
+        return BeautifulSoup(f"<h2>{text}</h2>", "html.parser").h2
+
+    assert pdf.words(heading("The rate \\(\\alpha\\),\n and more")) == "The rate α, and more"
+    with pytest.raises(Refusal, match=r"cannot show the heading 'The \\\\nu': see SIGNS"):
+        pdf.words(heading(r"The \(\nu\)"))
 
 
 # --- search

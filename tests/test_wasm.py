@@ -15,10 +15,12 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
 import pytest
+from docutils import nodes
 
 from dueling import UCB, Doubler, simulate
 from dueling.engine.blocks import fields, layout_of
@@ -26,7 +28,8 @@ from dueling.engine.runs import stream
 from dueling.game import Game
 from dueling.machines import LN
 from dueling.section7 import NAMES, scenario
-from edition import stills
+from edition import place, stills, tables
+from edition.sphinx import play
 from edition.wasm import binary, bundle, kernels, libm
 
 wasmtime = pytest.importorskip("wasmtime")
@@ -307,6 +310,51 @@ def test_still_pictures_say_what_they_show():
     assert curves.count("<polyline") == 4
     mean = simulate("arith/linear", Doubler(UCB), T=1024, runs=5, compiled=False).mean()[-1]
     assert f"Doubler {mean:.0f}" in ends
+
+
+def test_a_thing_to_play_has_its_still_picture_and_its_caption():
+    state = SimpleNamespace(nested_parse=lambda words, at, box: box.append(nodes.Text(words[at])))
+    asked = SimpleNamespace(
+        arguments=["steps"],
+        options={"algorithm": "Champion"},
+        env=SimpleNamespace(docname="p", metadata={"p": {}}),
+        **{"state": state, "content": ["Words."], "content_offset": 0},
+    )
+    opened, caption, closed = play.Play.run(asked)
+    assert asked.env.metadata == {"p": {"play": "1"}} and closed.astext() == "</div>"
+    assert caption.astext() == "Words." and caption["classes"] == ["play-caption"]
+    assert '<div class="play" data-play="steps" data-algorithm="Champion">' in opened.astext()
+    assert stills.still("steps", "Champion")[0] in opened.astext()
+
+
+def test_a_thing_to_play_shows_the_book_s_own_results_if_they_are_there(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "folder", lambda: tmp_path)
+    asked = [("steps", "Sparring"), ("steps", "Champion"), ("reductions", "")]
+    assert [play.results(*one) for one in asked] == [{}, {}, {}]
+    place.write(tmp_path / "figures" / "sparring-film.json", '{"run": 7}')
+    tables.write("choices-map", {name: [1, 2] for name in ("alpha", "c", "R1", "R2", "R3")}, {})
+    kept = {"map": "[[1.0, 1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 2.0, 2.0]]"}
+    assert [play.results(*one) for one in asked] == [{"run": "7"}, {}, kept]
+
+
+def test_pages_whose_kernels_cannot_be_made_show_still_pictures(tmp_path, monkeypatch):
+    def refuse(root):
+        raise place.Refusal("there is no compiler")
+
+    warnings = []
+    monkeypatch.setattr(bundle, "file", refuse)
+    monkeypatch.setattr(play.logger, "warning", lambda *words: warnings.append(words))
+    app = SimpleNamespace(
+        **{"builder": SimpleNamespace(name="html"), "outdir": tmp_path, "srcdir": tmp_path},
+        env=SimpleNamespace(metadata={"p": {}}),
+    )
+    target = place.write(tmp_path / "_static" / "play" / "kernels.js", "old")
+    play.write_kernels(app, None)
+    assert target.read_text() == "old"
+    app.env.metadata["p"]["play"] = "1"
+    play.write_kernels(app, None)
+    assert target.read_text() == f"{bundle.PREFIX}null;\n"
+    assert [str(why) for _, why in warnings] == ["there is no compiler"]
 
 
 @pytest.mark.built
