@@ -12,9 +12,11 @@ import signal
 import subprocess
 import sys
 import tomllib
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urljoin, urlsplit
 
 import numpy as np
@@ -23,11 +25,13 @@ import tiny
 import yaml
 from bs4 import BeautifulSoup
 from conftest import other_checkout
+from pypdf import PdfReader, PdfWriter
 
 import dueling
 from dueling import Result, Utilities, logit, machines, simulate
 from dueling.engine import provenance
 from edition.drawings import DRAWINGS
+from edition.place import Refusal
 from edition.release import browser, citation, elsewhere, facts, manifest, pdf, rows
 from edition.sphinx import about
 from edition.sums import differing, digest, sum_of, sums
@@ -871,8 +875,6 @@ def test_a_statement_has_one_name_in_its_head_and_wherever_it_is_cited(tiny_book
 def test_the_pdf_has_contents_an_outline_and_no_date(tiny_book, tmp_path):
     if not browser.chromium():
         pytest.skip(browser.MISSING)
-    from pypdf import PdfReader
-
     root = tmp_path / "printed"
     shutil.copytree(tiny_book, root)
     pdf.main(["--root", str(root)])
@@ -885,6 +887,56 @@ def test_the_pdf_has_contents_an_outline_and_no_date(tiny_book, tmp_path):
     shown = reader.pages[places[1] - 1].extract_text()
     assert "Every number is a number" in shown and "Theorem D: the short one" in shown
     assert reader.metadata.title == HERE.title and reader.metadata.creation_date is None
+
+
+class Tab:
+    """A tab of a browser that prints one blank page with all the names of a document."""
+
+    def __init__(self, outside):
+        self.outside, self.asked = outside, []
+
+    def set_default_timeout(self, milliseconds):
+        pass
+
+    def emulate_media(self, media):
+        self.asked.append(media)
+
+    def goto(self, address):
+        text = Path(unquote(urlsplit(address).path)).read_text("utf-8")
+        self.names = [e["id"] for e in BeautifulSoup(text, "html.parser").select("[id]")]
+
+    def evaluate(self, script, *values):
+        self.asked.append(script)
+        return self.outside if script == pdf.OUTSIDE else values
+
+    def pdf(self, path, **options):
+        assert all(options.values())
+        writer = PdfWriter()
+        writer.add_blank_page(100, 100)
+        for name in self.names:
+            writer.add_named_destination(f"/{name}", 0)
+        writer.write(path)
+        self.asked.append("print")
+
+
+def test_the_pdf_is_printed_when_formulas_and_fonts_are_there_and_again_with_page_numbers(
+    tiny_book, tmp_path, monkeypatch, capsys
+):
+    root, tab = tmp_path / "printed", Tab([])
+    shutil.copytree(tiny_book, root)
+    chromium = SimpleNamespace(new_page=lambda viewport: tab)
+    monkeypatch.setattr(browser, "launched", lambda: nullcontext(chromium))
+    assert pdf.main(["--root", str(root)]) == 0
+    media, formulas, fonts, *rest = tab.asked
+    assert media == "print" and "MathJax" in formulas and "document.fonts.ready" in fonts
+    assert rest == [pdf.KEEP, pdf.SHRINK, pdf.OUTSIDE, "print", pdf.NUMBER, "print"]
+    assert capsys.readouterr().out == f"wrote _build/html/{about.PDF}, 1 pages\n"
+    reader = PdfReader(root / "_build" / "html" / about.PDF)
+    assert [entry.title for entry in reader.outline] == ["Tiny", "First", "Second"]
+    assert reader.metadata.title == HERE.title
+    tab.outside = ["a formula"]
+    with pytest.raises(Refusal, match="Wider than the column:\na formula"):
+        pdf.main(["--root", str(root)])
 
 
 @pytest.mark.built

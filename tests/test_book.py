@@ -691,12 +691,14 @@ def test_progress_in_one_line_on_a_terminal(monkeypatch, capsys):
     progress.began("book/a")
     progress.show({"book/a": {"seconds": 12.3, "cpu": 20.0}})
     progress.ended("book/a", {"seconds": 50.0, "peak_mb": 7})
+    progress.ended("book/b", {"seconds": 5.0, "peak_mb": 7})
     progress.close()
-    assert len(flushed) == 4  # or a line without an end is not seen
+    assert len(flushed) == 5  # or a line without an end is not seen
     text = capsys.readouterr().out
     assert "about 5 min" in text and "running" not in text
     assert "\r\x1b[K2 left, about 5 min: book/a 12 s\r" in text
     assert "\r\x1b[Kbook/a: 50.0 s, 7 MB (1 of 2, about 5 min left)\n" in text
+    assert "\r\x1b[Kbook/b: 5.0 s, 7 MB (2 of 2)\n" in text
     assert all(len(part) < 60 for part in text.split("\r"))
 
 

@@ -71,7 +71,45 @@ def test_what_is_not_proved_is_refused(text, sentence):
         formal.examined(text)
 
 
-def test_without_coq_there_is_a_sentence(monkeypatch):
+def test_without_coq_there_is_a_sentence(checkout, monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(Refusal, match="coqc is not installed"):
         formal.examined("")
+    kept = (checkout / "formal" / "checked.json").read_bytes()
+    with pytest.raises(SystemExit, match="coqc is not installed"):
+        formal.main()
+    assert (checkout / "formal" / "checked.json").read_bytes() == kept
+
+
+#: Answers as Coq gives them: the file's own messages, then one about each theorem.
+FAKE = """#!/bin/sh
+if test "$1" = --print-version; then echo 8.16.1 4.14.1; exit; fi
+cp "$1" "$ASKED"
+echo Some message of the file
+echo Axioms:
+echo "Coq.Reals.sig : Type"
+echo Closed under the global context
+"""
+
+
+@pytest.mark.parametrize("axioms", [{"Coq.Reals.sig"}, set()])
+def test_what_coq_finds_is_kept_with_the_axioms_below_each_theorem(
+    checkout, monkeypatch, capsys, axioms
+):
+    (checkout / "coqc").write_text(FAKE)
+    (checkout / "coqc").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{checkout}:/usr/bin:/bin")
+    monkeypatch.setenv("ASKED", str(checkout / "asked.v"))
+    monkeypatch.setattr(formal, "REALS", axioms)
+    text = "Theorem one : 1 = 1.\nTheorem one_twin : ~ 1 = 2.\n"
+    (checkout / "formal" / "duel.v").write_text(text)
+    if not axioms:
+        with pytest.raises(SystemExit, match=r"one rests on Coq\.Reals\.sig; it must be proved"):
+            formal.main()
+        return
+    formal.main()
+    asked = (checkout / "asked.v").read_text()
+    assert asked == f"{text}\nPrint Assumptions one.\nPrint Assumptions one_twin.\n"
+    assert capsys.readouterr().out == "Coq 8.16.1: 1 theorems, and 1 false variants refuted.\n"
+    record = formal.recorded(checkout)
+    assert record["theorems"] == {"one": ["Coq.Reals.sig"], "one_twin": []}
