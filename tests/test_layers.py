@@ -119,6 +119,10 @@ def test_a_check_is_a_line_that_opens_to_its_code_and_its_helpers():
     order = [inside.index(text) for text in ("Seen by", "def helper", "w.proved", "assert")]
     assert order == sorted(order)
     assert "could have failed" in section[2].astext()
+    empty = [
+        box for box in section.findall(nodes.container) if "output" in box.get("nb_element", "")
+    ]
+    assert empty == []  # what showed the verdict alone
 
 
 def test_code_stands_below_its_figure_and_leftovers_are_kept():

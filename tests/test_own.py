@@ -7,6 +7,7 @@ import pytest
 from conftest import Ten, plain, same
 
 from dueling import UCB, Algorithm, MultiSBM, Preferences, Result, Sparring, Thompson, simulate
+from dueling.engine.votes import tally
 from dueling.reductions import sparring
 from edition import store
 
@@ -87,6 +88,8 @@ def test_counts_are_repeated_rows():
     counted = Preferences.from_votes(log, counts=[3, 1, 2])
     repeated = Preferences.from_votes([log[0]] * 3 + [log[1]] + [log[2]] * 2)
     assert np.array_equal(counted.P, repeated.P) and counted.name == repeated.name
+    wins, names = tally(log)  # each row once
+    assert wins.tolist() == [[0, 1.5], [1.5, 0]] and names == ["a", "b"]
 
 
 def test_numbers_may_be_names_of_two():
