@@ -48,6 +48,21 @@ def test_metadata_say_what_pyproject_says():
     assert citation.outdated(ROOT) == []
 
 
+def test_metadata_are_renewed_where_they_are_out_of_date(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(citation, "ROOT", tmp_path)
+    for name in ("pyproject.toml", "requirements.txt", "codemeta.json", "CITATION.cff"):
+        shutil.copy(ROOT / name, tmp_path)
+    put(tmp_path / "CITATION.cff", "cff-version: 1.2.0\n")
+    names = ["CITATION.cff", ".zenodo.json"]
+    assert citation.main(["--check"]) == 1
+    expected = "".join(f"{name} is out of date: make metadata\n" for name in names)
+    assert capsys.readouterr().out == expected and not (tmp_path / ".zenodo.json").exists()
+    assert citation.main([]) == 0
+    assert capsys.readouterr().out == "".join(f"wrote {name}\n" for name in names)
+    assert citation.main(["--check"]) == 0 and citation.main([]) == 0
+    assert (tmp_path / names[0]).read_text() == (ROOT / names[0]).read_text()
+
+
 def test_the_version_is_the_same_everywhere():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert dueling.__version__ == version

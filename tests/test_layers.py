@@ -169,6 +169,13 @@ def test_a_picture_of_several_panels_is_marked_and_keeps_its_other_marks():
         assert picture[0]["classes"] == ["heat", "panels"]
 
 
+def test_a_figure_offers_the_tables_of_its_cell_or_else_those_of_its_name():
+    wrote = {"line": "draw", "a/curve-2": "write", "other": "write"}
+    assert figures.own_tables("fig-curve", "draw", wrote) == ["line"]
+    assert figures.own_tables("fig-curve", "show", wrote) == ["a/curve-2"]
+    assert figures.own_tables("fig-none", "show", wrote) == []
+
+
 def test_short_code_stays_on_one_line():
     short, long = (nodes.literal("", text) for text in ("b = 1", "dueling.theory.exact"))
     pages.keep_short_code(None, nodes.paragraph("", "", short, long), "page")

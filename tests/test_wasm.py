@@ -312,6 +312,17 @@ def test_still_pictures_say_what_they_show():
     assert f"Doubler {mean:.0f}" in ends
 
 
+@pytest.mark.parametrize("thing", [("bandit", ""), ("steps", "Doubler")])
+def test_every_letter_of_a_still_picture_stands_in_the_middle_of_its_card(thing):
+    picture, _ = stills.still(*thing)
+    numbers = [re.findall(r' (?:x|y|width|height)="(\d+)"', tag) for tag in picture.split("<")]
+    cards = [tuple(map(int, four)) for four in numbers if len(four) == 4]
+    letters = [tuple(map(int, two)) for two in numbers if len(two) == 2]
+    assert len(cards) == len(letters) >= 6
+    for (x, y, width, height), (at, foot) in zip(cards, letters, strict=True):
+        assert at == x + width / 2 and 4.5 < foot - (y + height / 2) < 6.5
+
+
 def test_a_thing_to_play_has_its_still_picture_and_its_caption():
     state = SimpleNamespace(nested_parse=lambda words, at, box: box.append(nodes.Text(words[at])))
     asked = SimpleNamespace(
