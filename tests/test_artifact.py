@@ -63,6 +63,15 @@ def test_metadata_are_renewed_where_they_are_out_of_date(tmp_path, monkeypatch, 
     assert (tmp_path / names[0]).read_text() == (ROOT / names[0]).read_text()
 
 
+def test_a_page_is_cited_as_a_part_of_the_edition():
+    for text, whole, part in (
+        (HERE.bibtex, f"  title = {{{{{HERE.title}}}}},\n", f"{{{{A page, in: {HERE.title}}}}},\n"),
+        (HERE.citation, f"). {HERE.title}. Version", f"). “A page”, in: {HERE.title}. Version"),
+    ):
+        arguments = ("key",) * (text == HERE.bibtex)
+        assert whole in text(*arguments) and part in text(*arguments, "A page")
+
+
 def test_the_version_is_the_same_everywhere():
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert dueling.__version__ == version

@@ -709,6 +709,10 @@ def test_the_report_of_a_failure_fits_a_screen(root):
     assert head == "book/a.ipynb failed in code cell 2:"
     assert lines[:20] == [f"    line {i}" for i in range(18)] + ["    ...", ""]
     assert lines[20:] == [f"trace {i}" for i in range(16, 30)]
+    shorter = cell | {"source": "\n".join(["x = 1"] * 18)}
+    assert "..." not in execute.report(root, "book/a", shorter, trace)
+    longer = cell | {"source": "\n".join(["x = 1"] * 19)}
+    assert "    ...\n" in execute.report(root, "book/a", longer, trace)
 
 
 def test_times_in_words():

@@ -399,7 +399,8 @@ def test_a_browser_is_installed_by_root_with_apt_get(monkeypatch):
         asked.append(command[1])
         if len(asked) == 6:
             programs["chromium"] = "/usr/bin/chromium"
-        return SimpleNamespace(stderr="E: it is not there\n" if options["text"] else b"")
+        assert options == {"capture_output": True, "text": True}
+        return SimpleNamespace(stderr="E: it is not there\n")
 
     monkeypatch.delenv("CHROMIUM", raising=False)
     monkeypatch.setattr(browser.shutil, "which", programs.get)
