@@ -26,8 +26,7 @@ class Turns:
     """
 
     def __init__(self, algorithm: Algorithm, K: int, T: int | None, rng: np.random.Generator):
-        self.K = self.arms = K
-        self.rng, self.t = rng, 0
+        self.K, self.rng, self.t = K, rng, 0
         self.algorithm, self.horizon = algorithm, T
         self.asked, self.answers = SimpleQueue(), SimpleQueue()
         self.thread = threading.Thread(target=self._run, daemon=True)
