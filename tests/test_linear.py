@@ -31,6 +31,7 @@ from dueling.structured import (
     Simplex,
     Watched,
 )
+from dueling.structured.doubler import History
 from dueling.structured.games import LinearGame
 from dueling.structured.radius import (
     delta_of_epoch,
@@ -116,6 +117,22 @@ def test_members_are_members_and_others_are_not(name):
     X = SETS[name]
     assert all(X.contains(x) for x in members(X, 20))
     assert not X.contains(X.best(np.ones(X.d)) + 0.1)
+
+
+@pytest.mark.parametrize("merge", [True, False])
+def test_the_list_of_doubler_is_the_arms_of_the_last_epoch_alone(merge):
+    a, b, c = np.eye(3)
+    L = History(Points(np.eye(3)), np.random.default_rng(1), 4, merge)
+    L.start(0)
+    for epoch in ([a, b, a], [b, c, c, c], [c, a]):
+        for y in epoch:
+            L.note(y)
+        L.renew()
+        kinds = len({tuple(y) for y in epoch}) if merge else len(epoch)
+        assert (L.size, L.stored, L.storing, L.noted) == (len(epoch), kinds, 0, 0)
+        drawn = np.mean([L.draw().copy() for _ in range(2000)], axis=0)
+        assert np.abs(drawn - np.mean(epoch, axis=0)).max() < 0.05
+    assert L.most == (2 if merge else 4)
 
 
 def test_the_average_of_arms_is_an_arm_where_the_set_is_convex():
