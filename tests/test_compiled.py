@@ -546,6 +546,21 @@ def test_a_global_is_read_anew(monkeypatch):
     assert kernels() == before + 2
 
 
+def test_an_equal_value_in_the_place_of_another_is_not_compiled_anew(monkeypatch):
+    def by_number(self, u):
+        self.t += PACE
+
+    def by_array(self, u):
+        self.t += PACE[0]
+
+    for feedback, fresh in ((by_number, int), (by_array, lambda text: np.array([int(text)]))):
+        machine, before = outside(feedback), kernels()
+        for pace in ("1000", "2000", "1000", "2000"):
+            monkeypatch.setitem(globals(), "PACE", fresh(pace))
+            assert steps(machine) == [3 * int(pace)] * 2
+        assert kernels() == before + 2
+
+
 def test_a_changed_cell_array_module_and_helper_are_read_anew(monkeypatch):
     pace, table = 1, np.array([0, 10])
 
