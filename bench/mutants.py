@@ -5,7 +5,8 @@
 A mutant is a copy of the checkout with one operator, constant, condition or statement changed. It
 meets the tests that run its line, quickest first, until one fails; a line that no test runs by
 itself, such as one of an import, those of its module and then all. Survivors that change nothing a
-user could see are listed in ``bench/survivors.txt`` with the reason; all others are holes.
+user could see are listed in ``bench/survivors.txt`` with the reason; all others are holes, unless a
+test notices that runs the line in a process of its own, which is not seen here.
 """
 
 import argparse
