@@ -284,7 +284,7 @@ def spanner() -> Drawing:
     d.words(700, 120, "try two arms,", anchor="end", size=14)
     d.words(700, 140, "and know them all:", anchor="end", size=14)
     d.words(700, 165, "*x* = *a* *b_1* + *c* *b_2*", anchor="end")
-    d.words(700, 187, "with *a*, *c* in [-1, 1]", anchor="end", size=14)
+    d.words(700, 187, "with *a*, *c* in [−1, 1]", anchor="end", size=14)
     return d
 
 

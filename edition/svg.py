@@ -10,6 +10,7 @@ LEFT, RIGHT = "var(--draw-left, #0072B2)", "var(--draw-right, #C04F00)"
 GOOD, PALE = "var(--draw-good, #007A5A)", "var(--draw-pale, #e9edf1)"
 INK, ON = "currentColor", "var(--draw-on, #fff)"  # ON: words on a disc of colour
 WIDTH = 720
+SLANTED = 'font-style="italic" font-family="STIX Two Text, serif"'  # as formulas in the text
 #: The ground and the ink of a drawing that stands outside the pages.
 PAPER, BLACK = "#ffffff", "#222222"
 
@@ -97,11 +98,11 @@ def _marked(text: str, size: int) -> str:
     for i, part in enumerate(text.split("*")):
         if i % 2 and "_" in part:
             letter, index = map(escape, part.split("_"))
-            slant = ' font-style="italic"' if index.isalpha() else ""
+            slant = f" {SLANTED}" if index.isalpha() else ""
             low = f'<tspan dx="1" dy="4" font-size="{size}"{slant}>{index}</tspan>'
             end = '<tspan dy="-4">&#8203;</tspan>'
-            marked.append(f'<tspan font-style="italic">{letter}</tspan>{low}{end}')
+            marked.append(f"<tspan {SLANTED}>{letter}</tspan>{low}{end}")
         else:
-            slant = ' font-style="italic"' if i % 2 else ""
+            slant = f" {SLANTED}" if i % 2 else ""
             marked.append(f"<tspan{slant}>{escape(part)}</tspan>")
     return "".join(marked)
