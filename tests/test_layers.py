@@ -169,6 +169,24 @@ def test_short_code_stays_on_one_line():
     assert short["classes"] == ["short"] and long["classes"] == []
 
 
+def test_a_formula_and_the_marks_that_touch_it_stay_on_one_line():
+    parts = ["that is (", nodes.math("", "n=2"), "), for ", nodes.math("", "x" * 99), ", or "]
+    parts += [nodes.math("", "T"), " rounds"]
+    text = nodes.paragraph("", "", *(nodes.Text(p) if isinstance(p, str) else p for p in parts))
+    words = text.astext()
+    pages.bind_marks(None, text, "page")
+    assert text.astext() == words
+    assert [b.astext() for b in text.findall(nodes.inline)] == ["(n=2),"]
+
+
+def test_a_property_has_a_sentence_and_no_type():
+    lines = ["Whether it is so: the words say it.", "And: more."]
+    pages.mend_properties(None, "property", "f", None, None, lines)
+    assert lines == ["Whether it is so – the words say it.", "And: more."]
+    pages.mend_properties(None, "class", "C", None, None, kept := ["A: b."])
+    assert kept == ["A: b."]
+
+
 # --- names of statements
 
 

@@ -16,6 +16,8 @@ from sphinx.config import Config
 from .. import place
 
 SHORT = 16  # letters of code in a sentence that are not broken over two lines
+BOUND = 40  # letters of a formula in TeX that is kept with the marks beside it
+TOUCHES = re.compile(r"(?:(?<=\s)|^)[(\[“]+$"), re.compile(r"^[-–’”\w.,;:!?)\]]+")
 MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2/", "input/tex/extensions/")
 
 ROOT_PAGE = """<!doctype html>
@@ -59,6 +61,25 @@ def keep_short_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             node["classes"].append("short")
 
 
+def bind_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep a short formula and the marks that touch it on one line: browsers break beside it."""
+    for formula in list(doctree.findall(nodes.math)):
+        before, after = formula.previous_sibling(), formula.next_node(descend=False, siblings=True)
+        opening = TOUCHES[0].search(before) if isinstance(before, nodes.Text) else None
+        closing = TOUCHES[1].search(after) if isinstance(after, nodes.Text) else None
+        if len(formula.astext()) > BOUND or not (opening or closing):
+            continue
+        bound = nodes.inline(classes=["bound"])
+        formula.replace_self(bound)
+        bound += formula
+        if opening:
+            bound.insert(0, nodes.Text(opening[0]))
+            before.parent.replace(before, nodes.Text(before[: opening.start()]))
+        if closing:
+            bound += nodes.Text(closing[0])
+            after.parent.replace(after, nodes.Text(after[closing.end() :]))
+
+
 def note_targets(app: Sphinx, doctree: nodes.document) -> None:
     """Make the verdicts of witnesses and the numbers of errata targets for ``{ref}``."""
     labels = app.env.get_domain("std")
@@ -78,6 +99,12 @@ def mend_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines
             formula, parts = None, line.split("`")  # every second one is code or mathematics
             parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
             lines[i] = "`".join(parts)
+
+
+def mend_properties(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list):
+    """Keep napoleon from taking the words before a colon for the type of a property."""
+    if what == "property" and lines:
+        lines[0] = lines[0].replace(": ", " – ", 1)
 
 
 def copy_mathjax(app: Sphinx) -> None:
@@ -121,9 +148,11 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", announce_profile)
     app.connect("env-updated", write_side_by_side)
     app.connect("autodoc-process-docstring", mend_bars)
+    app.connect("autodoc-process-docstring", mend_properties, priority=400)  # before napoleon
     app.connect("doctree-read", note_targets)
     app.connect("doctree-resolved", mend_proofs)
     app.connect("doctree-resolved", keep_short_code)
+    app.connect("doctree-resolved", bind_marks)
     app.connect("html-page-context", mend_lists)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
