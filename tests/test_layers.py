@@ -170,13 +170,14 @@ def test_short_code_stays_on_one_line():
 
 
 def test_a_formula_and_the_marks_that_touch_it_stay_on_one_line():
-    parts = ["that is (", nodes.math("", "n=2"), "), for ", nodes.math("", "x" * 99), ", or "]
-    parts += [nodes.math("", "T"), " rounds"]
-    text = nodes.paragraph("", "", *(nodes.Text(p) if isinstance(p, str) else p for p in parts))
-    words = text.astext()
+    words = f"is ($n=2$), or ${'x' * 99}$. Or $T$. Or $a$. Or UCB($b$) again. $\\square$"
+    parts = words.split("$")  # every second one is a formula
+    kinds = [nodes.math("", p) if i % 2 else nodes.Text(p) for i, p in enumerate(parts)]
+    text = nodes.paragraph("", "", *kinds)
     pages.bind_marks(None, text, "page")
-    assert text.astext() == words
-    assert [b.astext() for b in text.findall(nodes.inline)] == ["(n=2),"]
+    assert text.astext() == "".join(parts)
+    bound = ["(n=2),", "T.", "a.", "(b)", r"again. \square"]
+    assert [b.astext() for b in text.findall(nodes.inline)] == bound
 
 
 def test_a_property_has_a_sentence_and_no_type():

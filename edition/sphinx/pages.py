@@ -17,7 +17,9 @@ from .. import place
 
 SHORT = 16  # letters of code in a sentence that are not broken over two lines
 BOUND = 40  # letters of a formula in TeX that is kept with the marks beside it
-TOUCHES = re.compile(r"(?:(?<=\s)|^)[(\[“]+$"), re.compile(r"^[-–’”\w.,;:!?)\]]+")
+END = r"\square"  # the end of a proof does not begin a line
+BEFORE = re.compile(r"[(\[“]*$"), re.compile(r"\S* *$")
+AFTER = re.compile(r"[-–’”\w.,;:!?)\]]*")
 MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2/", "input/tex/extensions/")
 
 ROOT_PAGE = """<!doctype html>
@@ -64,20 +66,20 @@ def keep_short_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 def bind_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Keep a short formula and the marks that touch it on one line: browsers break beside it."""
     for formula in list(doctree.findall(nodes.math)):
-        before, after = formula.previous_sibling(), formula.next_node(descend=False, siblings=True)
-        opening = TOUCHES[0].search(before) if isinstance(before, nodes.Text) else None
-        closing = TOUCHES[1].search(after) if isinstance(after, nodes.Text) else None
-        if len(formula.astext()) > BOUND or not (opening or closing):
+        if len(formula.astext()) > BOUND:
             continue
-        bound = nodes.inline(classes=["bound"])
-        formula.replace_self(bound)
-        bound += formula
-        if opening:
-            bound.insert(0, nodes.Text(opening[0]))
-            before.parent.replace(before, nodes.Text(before[: opening.start()]))
-        if closing:
-            bound += nodes.Text(closing[0])
-            after.parent.replace(after, nodes.Text(after[closing.end() :]))
+        line, place = formula.parent, formula.parent.index(formula)
+        bound = nodes.inline("", "", formula.deepcopy(), classes=["bound"])
+        if place + 1 < len(line) and isinstance(line[place + 1], nodes.Text):
+            rest, marks = line[place + 1], AFTER.match(line[place + 1])
+            bound += nodes.Text(marks[0])
+            line[place + 1] = nodes.Text(rest[marks.end() :])
+        if place and isinstance(line[place - 1], nodes.Text):
+            rest, marks = line[place - 1], BEFORE[formula.astext() == END].search(line[place - 1])
+            bound.insert(0, nodes.Text(marks[0]))
+            line[place - 1] = nodes.Text(rest[: marks.start()])
+        if bound.astext() != formula.astext():
+            line[place] = bound
 
 
 def note_targets(app: Sphinx, doctree: nodes.document) -> None:
