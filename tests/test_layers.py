@@ -170,7 +170,7 @@ def test_short_code_stays_on_one_line():
 
 
 def test_a_formula_and_the_marks_that_touch_it_stay_on_one_line():
-    words = f"is ($n=2$), or ${'x' * 99}$. Or $T$. Or $a$. Or UCB($b$) again. $\\square$"
+    words = f"is ($n=2$), or ${'x' * 99}$. Or\n$T$. Or $a$. Or UCB($b$) again. $\\square$"
     parts = words.split("$")  # every second one is a formula
     kinds = [nodes.math("", p) if i % 2 else nodes.Text(p) for i, p in enumerate(parts)]
     text = nodes.paragraph("", "", *kinds)

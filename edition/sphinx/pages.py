@@ -18,7 +18,7 @@ from .. import place
 SHORT = 16  # letters of code in a sentence that are not broken over two lines
 BOUND = 40  # letters of a formula in TeX that is kept with the marks beside it
 END = r"\square"  # the end of a proof does not begin a line
-BEFORE = re.compile(r"[(\[“]*$"), re.compile(r"\S* *$")
+BEFORE = re.compile(r"[(\[“]*\Z"), re.compile(r"\S* *\Z")
 AFTER = re.compile(r"[-–’”\w.,;:!?)\]]*")
 MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2/", "input/tex/extensions/")
 
