@@ -144,8 +144,8 @@ class Build:
 def expected(root: Path, profile: str, names: list[str]) -> dict[str, float]:
     """The seconds of processor that each notebook will take: as last time, else as is typical."""
     last = {name: cost["cpu"] for name, cost in costs(root, profile).items()}
-    known = typical(root).get(profile, {}) | last
-    return {name: float(known.get(name, GUESS)) for name in names}
+    seconds = typical(root).get(profile, {}) | last
+    return {name: float(seconds.get(name, GUESS)) for name in names}
 
 
 def typical(root: Path) -> dict[str, Any]:
@@ -252,8 +252,8 @@ def follow(command: list[str], root: Path, profile: str, lock: IO[str]) -> int:
         print(f"After the notebooks: {seconds:.0f} s.", flush=True)
         kept = took(root, profile) | {shlex.join(command): seconds}
         write(status(root, profile).with_name("after.json"), json.dumps(kept, indent=1) + "\n")
-        said = f"What comes after the notebooks, the pages, took {seconds:.0f} s the last time.\n"
-        write(measured(root, profile) / "pages.md", said)
+        line = f"What comes after the notebooks, the pages, took {seconds:.0f} s the last time.\n"
+        write(measured(root, profile) / "pages.md", line)
     return done.returncode
 
 

@@ -63,9 +63,10 @@ def stored(
     free = ("workers", "chunk", "progress")  # these do not change a result
     asked = {k: np.asarray(v).tolist() for k, v in settings.items() if k not in free}
     short = crc32(json.dumps(asked, sort_keys=True).encode())
-    made = [provenance({})["versions"], platform.python_version_tuple()[:2]]
+    installed = [provenance({})["versions"], platform.python_version_tuple()[:2]]
     key = json.dumps(
-        [*names, sorted(keep), USUAL | asked, source(scenario, algorithm), *made], sort_keys=True
+        [*names, sorted(keep), USUAL | asked, source(scenario, algorithm), installed],
+        sort_keys=True,
     )
     slug = re.sub(r"[^A-Za-z0-9.=]+", "-", "-".join(name for name, *_ in names)).strip("-")
     path = place.inside(tables.folder(), f"{folder}/{slug}-{short:08x}.npz")

@@ -65,7 +65,7 @@ def test_every_algorithm_of_the_package_on_duels_of_finitely_many_arms_is_tested
     assert {kind.__name__ for kind in duels} - {"Own"} == {
         kind.__name__ for algorithm in ALL for kind in type(algorithm).__mro__ if kind in duels
     }
-    assert "cannot play on K = 5" in bad(Live, LinearDoubler(OFUL), NAMES, T=9)
+    assert "cannot play on the scenario's arms, 5 (" in bad(Live, LinearDoubler(OFUL), NAMES, T=9)
 
 
 @settings(max_examples=150)

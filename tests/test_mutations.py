@@ -281,8 +281,8 @@ MUTANTS = {
     ),
     "YJ is flipped": ("section7.py", "0.5 - eps, name", "0.5 + eps, name", better_arm_wins),
     "plays stay in the run's arms": (
-        *("scenarios.py", "own[:, order[:, None], order] = plays"),
-        *("own[:] = plays", tables_in_own_arms),
+        *("scenarios.py", "unordered[:, order[:, None], order] = plays"),
+        *("unordered[:] = plays", tables_in_own_arms),
     ),
     # UCB
     "no factor 2": (

@@ -49,7 +49,7 @@ class Algorithm(Value):
     def new_machine(self, game, other: Callable | None = None):
         """A new machine over the arms of the game, on the run's own generator."""
         parameters = {} if other else self.parameters
-        machine = (other or self.machine)(game.arms, game.rng, **parameters)
+        machine = (other or self.machine)(_arms(game), game.rng, **parameters)
         for operation in OPERATIONS:
             if not callable(getattr(machine, operation, None)):
                 raise ValueError(
@@ -91,7 +91,7 @@ class Algorithm(Value):
         try:
             parts = self.parts(game)
         except (TypeError, AttributeError) as error:
-            arms = f"the scenario's arms, {game.arms!r}"
+            arms = f"the scenario's arms, {_arms(game)!r}"
             raise ValueError(f"algorithm is {self}; it cannot play on {arms} ({error}).") from error
         machines = [m for part in parts for m in (part if isinstance(part, list) else [part])]
         chance.refuse_shared(self, self.text, machines)
@@ -109,6 +109,14 @@ class Algorithm(Value):
                         f"({kinds.get(name)} at first, {compiled.kind(value)} later); "
                         "set it in __init__ with its lasting type and shape."
                     )
+
+
+def _arms(game):
+    """What a machine is built over: the number of arms, or the set X of infinitely many.
+
+    A game that a reader writes needs no more than ``K``, ``rng``, ``on`` and ``play``.
+    """
+    return game.K if hasattr(game, "K") else game.X
 
 
 def out_of_bounds(error: IndexError) -> str:
@@ -161,8 +169,8 @@ class Guard:
             raise ValueError(f"advance of {name} was called twice without feedback in between.")
         x = self.machine.advance()
         if not self.is_arm(x):
-            said = checks.shown(x)
-            raise ValueError(f"advance of {name} returned {said}, which is not an arm of the game.")
+            arm = checks.shown(x)
+            raise ValueError(f"advance of {name} returned {arm}, which is not an arm of the game.")
         self.waiting = True
         return x
 
@@ -314,5 +322,5 @@ class Uniform(Algorithm):
 
     def parts(self, game) -> tuple:
         """The run's generator; the arms must be numbered."""
-        index(game.arms)
+        index(_arms(game))
         return (Constants(game.rng),)

@@ -32,11 +32,6 @@ class Rounds:
         """The counts at each checkpoint, one after the other."""
         yield from self.kept
 
-    @property
-    def arms(self):
-        """What a machine is built over: the number of arms, unless a subclass says otherwise."""
-        return self.K
-
     def on(self):
         """Whether a round is left."""
         return self.t < self.T

@@ -146,7 +146,7 @@ class ConfidenceBall1(ConfidenceBall):
     >>> disc = LinearUtilities(Ball(2), [0.3, 0.1], 0.5, name="disc")
     >>> sparring = Sparring(ConfidenceBall1, scale=0.001, delta=0.01)
     >>> simulate(disc, sparring, T=99, runs=5, compiled=False)
-    Sparring(ConfidenceBall1, scale=0.001, delta=0.01) on disc: 5 runs, T = 99, regret 27.6 ± ...
+    Sparring(ConfidenceBall1, scale=0.001, delta=0.01) on disc: 5 runs, T = 99, regret 2...
     """
 
     def __new__(cls, X, rng, root="updated", **parameters):
@@ -219,7 +219,7 @@ class ConfidenceBall2(ConfidenceBall):
     >>> disc = LinearUtilities(Ball(2), [0.3, 0.1], 0.5, name="disc")
     >>> sparring = Sparring(ConfidenceBall2, scale=0.001, delta=0.01)
     >>> simulate(disc, sparring, T=99, runs=5, compiled=False)
-    Sparring(ConfidenceBall2, scale=0.001, delta=0.01) on disc: 5 runs, T = 99, regret 21.6 ± ...
+    Sparring(ConfidenceBall2, scale=0.001, delta=0.01) on disc: 5 runs, T = 99, regret 2...
     """
 
     def __new__(cls, X, rng, **parameters):

@@ -112,7 +112,7 @@ class LinearDoubler(Doubler):
     >>> LinearDoubler(ConfidenceBall1, scale=0.001)
     Doubler(ConfidenceBall1, memory=average, scale=0.001)
     >>> simulate(disc, LinearDoubler(ConfidenceBall1, scale=0.001), T=99, runs=5, compiled=False)
-    Doubler(ConfidenceBall1, memory=average, scale=0.001) on disc: ..., regret 27.7 ± 0.46, ...
+    Doubler(ConfidenceBall1, memory=average, scale=0.001) on disc: 5 runs, T = 99, regret 2...
     """
 
     def __init__(self, machine, memory: str = "average", **parameters):

@@ -27,11 +27,6 @@ class LinearRounds(Rounds):
         self.lost = np.zeros(3)
         super().__init__(T, checkpoints, rng, self.lost)
 
-    @property
-    def arms(self):
-        """The set of arms, over which a machine is built."""
-        return self.X
-
     def utility(self, x):
         """<mu, x> + offset; not a number where x has not d coordinates."""
         return self.offset + dot(self.mu, x) if len(x) == self.d else nan
