@@ -20,6 +20,8 @@ BOUND = 40  # letters of a formula in TeX that is kept with the marks beside it
 END = r"\square"  # the end of a proof does not begin a line
 BEFORE = re.compile(r"[(\[“]*\Z"), re.compile(r"\S* *\Z")
 AFTER = re.compile(r"[-–’”\w.,;:!?)\]]*")
+NUMBER = re.compile(r"[-−]?\d*[\d.,/]*\d(?:\s?%)?(?:\s±\s[\d.]+(?:\s?%)?)?")
+VERBATIM = nodes.literal, nodes.FixedTextElement, nodes.math, nodes.raw
 MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2/", "input/tex/extensions/")
 
 ROOT_PAGE = """<!doctype html>
@@ -80,6 +82,26 @@ def bind_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             line[place - 1] = nodes.Text(rest[: marks.start()])
         if bound.astext() != formula.astext():
             line[place] = bound
+
+
+def keep_units(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep a number beside its sign of per cent or of an error on one line."""
+    for text in list(doctree.findall(nodes.Text)):
+        kept = re.sub(r" (?=[%±])|(?<=±) ", "\u00a0", text)
+        if kept != text and not isinstance(text.parent, VERBATIM):
+            line = text.parent
+            line[next(i for i, part in enumerate(line) if part is text)] = nodes.Text(kept)
+
+
+def align_numbers(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Set columns of numbers to the right, the first column and empty ones apart."""
+    for table in doctree.findall(nodes.tgroup):
+        for column in list(zip(*table.findall(nodes.row)))[1:]:
+            below = [entry for entry in column if isinstance(entry.parent.parent, nodes.tbody)]
+            words = {entry.astext().strip() for entry in below} - {"", "none"}
+            if words and all(map(NUMBER.fullmatch, words)):
+                for entry in column:
+                    entry["classes"] = ["text-right"]
 
 
 def note_targets(app: Sphinx, doctree: nodes.document) -> None:
@@ -155,6 +177,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-resolved", mend_proofs)
     app.connect("doctree-resolved", keep_short_code)
     app.connect("doctree-resolved", bind_marks)
+    app.connect("doctree-resolved", keep_units)
+    app.connect("doctree-resolved", align_numbers)
     app.connect("html-page-context", mend_lists)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
