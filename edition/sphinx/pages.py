@@ -85,9 +85,10 @@ def bind_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 
 def keep_units(app: Sphinx, doctree: nodes.document, docname: str) -> None:
-    """Keep a number beside its sign of per cent or of an error on one line."""
+    """Keep a number beside its sign of per cent on one line, and in a sentence beside its error."""
     for text in list(doctree.findall(nodes.Text)):
-        kept = re.sub(r" (?=[%±])|(?<=±) ", "\u00a0", text)
+        in_table = isinstance(text.parent.parent, nodes.entry)
+        kept = re.sub(" (?=%)" if in_table else " (?=[%±])|(?<=±) ", "\u00a0", text)
         if kept != text and not isinstance(text.parent, VERBATIM):
             line = text.parent
             line[next(i for i, part in enumerate(line) if part is text)] = nodes.Text(kept)
