@@ -67,31 +67,35 @@ def keep_short_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
 
 def bind_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Keep a short formula and the marks that touch it on one line: browsers break beside it."""
-    for formula in list(doctree.findall(nodes.math)):
+    for line, at, formula in children(doctree, nodes.math):
         if len(formula.astext()) > BOUND:
             continue
-        line, place = formula.parent, formula.parent.index(formula)
         bound = nodes.inline("", "", formula.deepcopy(), classes=["bound"])
-        if place + 1 < len(line) and isinstance(line[place + 1], nodes.Text):
-            rest, marks = line[place + 1], AFTER.match(line[place + 1])
+        if at + 1 < len(line) and isinstance(line[at + 1], nodes.Text):
+            rest, marks = line[at + 1], AFTER.match(line[at + 1])
             bound += nodes.Text(marks[0])
-            line[place + 1] = nodes.Text(rest[marks.end() :])
-        if place and isinstance(line[place - 1], nodes.Text):
-            rest, marks = line[place - 1], BEFORE[formula.astext() == END].search(line[place - 1])
+            line[at + 1] = nodes.Text(rest[marks.end() :])
+        if at and isinstance(line[at - 1], nodes.Text):
+            rest, marks = line[at - 1], BEFORE[formula.astext() == END].search(line[at - 1])
             bound.insert(0, nodes.Text(marks[0]))
-            line[place - 1] = nodes.Text(rest[: marks.start()])
+            line[at - 1] = nodes.Text(rest[: marks.start()])
         if bound.astext() != formula.astext():
-            line[place] = bound
+            line[at] = bound
 
 
 def keep_units(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     """Keep a number beside its sign of per cent on one line, and in a sentence beside its error."""
-    for text in list(doctree.findall(nodes.Text)):
-        in_table = isinstance(text.parent.parent, nodes.entry)
-        kept = re.sub(" (?=%)" if in_table else " (?=[%±])|(?<=±) ", "\u00a0", text)
-        if kept != text and not isinstance(text.parent, VERBATIM):
-            line = text.parent
-            line[next(i for i, part in enumerate(line) if part is text)] = nodes.Text(kept)
+    for line, at, text in children(doctree, nodes.Text):
+        touching = " (?=%)" if isinstance(line.parent, nodes.entry) else " (?=[%±])|(?<=±) "
+        kept = re.sub(touching, "\u00a0", text)
+        if kept != text and not isinstance(line, VERBATIM):
+            line[at] = nodes.Text(kept)
+
+
+def children(doctree: nodes.document, kind: type) -> list[tuple[nodes.Element, int, Any]]:
+    """All nodes of a kind, each after its parent and its place: what is pasted knows neither."""
+    lines = list(doctree.findall(nodes.Element))
+    return [(x, i, part) for x in lines for i, part in enumerate(x) if isinstance(part, kind)]
 
 
 def align_numbers(app: Sphinx, doctree: nodes.document, docname: str) -> None:
