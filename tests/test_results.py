@@ -169,6 +169,12 @@ def test_round_trip(result, tmp_path):
     assert path.stat().st_size < 10_000
 
 
+def test_results_may_be_sought_and_collected(result, tmp_path):
+    """Arrays have no one truth: a result is itself alone."""
+    back = Result.load(result.save(tmp_path / "file.npz"))
+    assert result not in [back] and result in [back, result] and len({result, back}) == 2
+
+
 def test_any_name_is_kept(result, tmp_path):
     path = result.save(str(tmp_path / "no suffix"))
     assert path.name == "no suffix" and same(result, Result.load(str(path)))

@@ -17,7 +17,7 @@ from .audit import audit, checksum
 FORMAT = "dueling result 2"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What :func:`~dueling.engine.simulation.simulate` returns.
 
