@@ -7,6 +7,7 @@ import pickle
 import threading
 import time
 from fractions import Fraction as F
+from functools import partial
 from io import FileIO
 from math import comb, exp, log
 
@@ -496,8 +497,9 @@ def test_a_log_knows_parameters_by_what_they_say(tmp_path):
     def aims():
         return lambda x: x
 
-    one, two = (logs.head(Single(machine(aims()), n=n)) for n in (np.int64(3), 3))
-    assert one["parameters"] == two["parameters"] and one["parameters"]["n"] == 3
+    for aim in (aims, lambda: partial(aims()), object):
+        one, two = (logs.head(Single(machine(aim()), n=n)) for n in (np.int64(3), 3))
+        assert one["parameters"] == two["parameters"] and one["parameters"]["n"] == 3
 
 
 def test_a_bad_path_is_refused_in_a_sentence(tmp_path):
