@@ -9,7 +9,7 @@ from ..engine.protocol import Rounds, Scenario
 from .algebra import dot, put
 from .sets import TOLERANCE, Arms, Ellipsoid, vector
 
-LINKS = ("linear", "logit", "natural")
+LINK_NAMES = ("linear", "logit", "natural")
 
 
 class LinearRounds(Rounds):
@@ -48,7 +48,7 @@ class LinearRounds(Rounds):
 
 
 class LinearGame(LinearRounds):
-    """A dueling game over the arms of X; ``link`` is a place in :data:`LINKS`."""
+    """A dueling game over the arms of X; ``link`` is a place in :data:`LINK_NAMES`."""
 
     def __init__(self, X, mu, offset, link, T, checkpoints, rng):
         super().__init__(X, mu, offset, T, checkpoints, rng)
@@ -104,7 +104,7 @@ class LinearUtilities(Scenario):
             raise ValueError(f"X is {X!r}; it must be a set of arms, such as Ball(2).")
         self.X, self.mu = X, vector("mu", mu, X.d)
         self.offset = checks.real("offset", offset, "a finite number", lambda o: True)
-        self.link = LINKS.index(checks.one_of("link", link, LINKS))
+        self.link = LINK_NAMES.index(checks.one_of("link", link, LINK_NAMES))
         self.top = self.utility(X.best(self.mu))
         self.bottom = self.utility(X.best(-self.mu))
         if self.bottom < -TOLERANCE or self.top > 1 + TOLERANCE:
@@ -149,7 +149,7 @@ class LinearUtilities(Scenario):
     def facts(self) -> dict:
         """The arms, the utilities and the name of the link."""
         arms = {name: value for name, value in vars(self.X).items() if not name.startswith("_")}
-        names = {"arms": repr(self.X), "link": LINKS[self.link]}
+        names = {"arms": repr(self.X), "link": LINK_NAMES[self.link]}
         return {**arms, **names, "mu": self.mu, "offset": self.offset}
 
     def is_arm(self, x) -> bool:
