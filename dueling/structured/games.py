@@ -154,14 +154,14 @@ class LinearUtilities(Scenario):
 
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""
-        return isinstance(x, np.ndarray) and x.shape == (self.X.d,) and self.X.contains(x)
+        return isinstance(x, np.ndarray) and self.X.contains(x)
 
     def inside(self, m: float | None = None) -> "LinearCardinal":
         """The bandit that Doubler's machine meets in an epoch: means (1 + mu(y) - m) / 2.
 
         m is the mean utility of the left player, by default that of the best arm.
         """
-        m = self.top if m is None else m
+        m = self.top if m is None else checks.real("m", m, "a finite number", lambda m: True)
         name = f"inside {self.name} at {m:.6g}"
         return LinearCardinal(self.X, self.mu / 2, (1 + self.offset - m) / 2, name)
 
