@@ -174,10 +174,8 @@ class Ellipsoid(Arms):
     """
 
     def __init__(self, centre, shape):
-        self.centre, self.shape = (
-            checks.numbers("centre", centre, 1),
-            checks.numbers("shape", shape, 2),
-        )
+        self.centre = checks.numbers("centre", centre, 1)
+        self.shape = checks.numbers("shape", shape, 2)
         self.d = len(self.centre)
         square = (self.d, self.d)
         if self.shape.shape != square:
