@@ -125,6 +125,9 @@ def test_a_plot_is_the_mean_in_a_band(result):
     assert edge[:, 1].max() == high.max() and edge[:, 1].min() == low.min()
     assert result.plot(ax, band=None) is ax and len(ax.lines) == 2 and len(ax.collections) == 1
     assert ax.get_xscale() == "log" and line.get_label() == "Sparring(UCB, alpha=3)"
+    for one in (0.1, (0.1, 0.5, 0.9)):
+        with pytest.raises(ValueError, match=r"band is .*; it must be two shares of the runs"):
+            result.plot(ax, band=one)
 
 
 @pytest.mark.parametrize(
