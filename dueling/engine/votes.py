@@ -48,9 +48,9 @@ def tally(log: Iterable[Sequence], counts: Iterable[int] | None = None) -> tuple
     if len(times) != len(rows):
         raise ValueError(f"counts has {len(times)} entries; the log has {len(rows)} rows.")
     names = list(dict.fromkeys(name for a, b, _ in rows for name in (a, b)))
-    W = np.zeros((len(names), len(names)))
+    W, place = np.zeros((len(names), len(names))), {name: i for i, name in enumerate(names)}
     for (a, b, share), n in zip(rows, times, strict=True):
-        i, j = names.index(a), names.index(b)
+        i, j = place[a], place[b]
         W[i, j] += n * share
         W[j, i] += n * (1 - share)
     return W, names
