@@ -4,11 +4,13 @@ import copy
 import gc
 import json
 import pickle
+import re
 import threading
 import time
 from fractions import Fraction as F
 from io import FileIO
 from math import comb, exp, log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -271,6 +273,18 @@ def test_a_judge_without_eyes_for_the_order_shows_no_effect():
     assert known.regret < known.regret_most == pytest.approx(400 * (known.high[0, 1] - 0.5) / 2)
     assert str(known).startswith("tea is the winner: 400 rounds, 400 votes, regret about")
     assert np.allclose(known.low + known.high.T, 1)
+
+
+def test_a_regret_is_not_estimated_below_zero():
+    """Even where the judges are coins, and the leader loses more than it wins."""
+    estimates = []
+    for seed in range(8):
+        live, rng = Live(Champion(UCB), NAMES, seed), np.random.default_rng(seed)
+        for _ in range(300):
+            duel = live.ask()
+            live.tell(duel, None if duel.same else duel[1 + rng.integers(2)])
+        estimates.append(live.known().regret)
+    assert min(estimates) == 0 < max(estimates)
 
 
 # The evidence
@@ -559,3 +573,36 @@ def test_votes_and_counts_of_a_wrong_shape_are_refused():
         assert "winner is" in bad(live.tell, duel, winner)
     assert "wins has 1 dimension" in bad(interval, [1, 2], [3, 4])
     assert "duels has 1 dimension" in bad(interval, 1, [3])
+
+
+# The recipe
+
+
+def recipe():
+    """The program of the chapter, as a reader copies it."""
+    path = Path(__file__).parents[1] / "book" / "use" / "live.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    (cell,) = (text for c in cells if "(live-recipe)=" in (text := "".join(c["source"])))
+    (program,) = re.findall(r"```python\n(.*?)```", cell, re.S)
+    return program
+
+
+def test_the_recipe_goes_on_after_a_restart_and_names_the_winner(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    taste, seen, waiting = ["tea", "coffee", "milk"], [], []
+    for day in range(9):  # nine days, a restart in each night; some votes come the day after
+        here = {}
+        exec(recipe(), here)
+        assert [duel.number for duel in here["live"].open] == [duel.number for duel in waiting]
+        for _ in range(30):
+            if duel := here["next_duel"]():
+                seen.append(duel.number)
+                waiting += [] if duel.same else [duel]
+            if len(waiting) > 2 or not duel:
+                duel = waiting.pop(0)
+                assert here["vote"](duel.number, min(duel[1:], key=taste.index)) is None
+                assert "not open" in here["vote"](duel.number, None)
+        assert seen == list(range(len(seen))), "no duel is lost, and none is given twice"
+        assert "winner is 'wine'" in here["vote"](waiting[0].number, "wine")
+        assert (here["winner"]() == "tea") or day < 5
+    assert len(seen) > 200

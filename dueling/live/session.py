@@ -267,7 +267,7 @@ class Live:
             winner=self.arms[leader] if least[leader] >= np.log(K / delta) else None,
             low=low,
             high=high,
-            regret=float(cost @ (share - 0.5) / 2),
+            regret=max(0.0, float(cost @ (share - 0.5) / 2)),
             regret_most=float(cost @ (high[leader] - 0.5) / 2),
             first=first / max(first + second, 1),
             order_evidence=_two_sided(first, second),
