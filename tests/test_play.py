@@ -443,6 +443,26 @@ def test_without_scripts_there_is_a_picture(browser, name):
     tab.close()
 
 
+OLD = {
+    "no kernels": "Object.defineProperty(window, 'duelingKernels', {value: null})",
+    "no WebAssembly": "delete window.WebAssembly",
+    "small modules only": "WebAssembly.Module = function () { throw new RangeError('4 KB') }",
+}
+
+
+@pytest.mark.parametrize("old", OLD)
+def test_where_the_kernels_cannot_run_the_picture_stays(browser, old):
+    for name in sorted(THINGS):
+        tab = browser.new_page()
+        heard = listen(tab, BOOK.as_uri())
+        tab.add_init_script(OLD[old])
+        tab.goto(page_with(name).as_uri(), wait_until="domcontentloaded")
+        box = tab.locator(f'[data-play="{name}"]').first
+        assert box.locator(".play-still").is_visible() and box.locator(".play-live").count() == 0
+        assert heard == {"console": [], "outside": [], "failed": []}
+        tab.close()
+
+
 @pytest.mark.parametrize("name", ["bandit", "reductions", "steps"])
 def test_what_is_played_fits_and_has_no_barrier(visit, name):
     tab = visit(name)
