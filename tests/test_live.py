@@ -5,9 +5,11 @@ import gc
 import json
 import pickle
 import re
+import sys
 import threading
 import time
 from fractions import Fraction as F
+from functools import partial
 from io import FileIO
 from math import comb, exp, log
 from pathlib import Path
@@ -430,6 +432,59 @@ def test_the_advance_of_a_machine_is_watched():
 
 
 # The file
+
+
+def interrupted(act, n):
+    """Do it, but come with a Ctrl-C before its n-th line; whether it was done before."""
+    passed = []
+
+    def trace(frame, event, arg):
+        passed.append(event)
+        if passed.count("line") == n:
+            raise KeyboardInterrupt
+        return trace
+
+    usual = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    except KeyboardInterrupt:
+        return False
+    finally:
+        sys.settrace(usual)
+    return True
+
+
+@pytest.mark.parametrize("kind", ["ask", "tell", "drop"])
+def test_an_interruption_leaves_a_log_that_can_be_loaded_and_never_a_broken_session(tmp_path, kind):
+    """Before each line of a step: either it never began, or the session says that it is torn."""
+    log, n, torn = tmp_path / "log", 0, 0
+    while True:
+        n += 1
+        log.unlink(missing_ok=True)
+        live = Live(MultiSBM(UCB), NAMES[:3], seed=4, most=2, log=log)
+        silent, other = live.ask(), live.ask()
+        live.tell(other, None)
+        acts = {"ask": live.ask, "tell": partial(live.tell, silent, None)}
+        if kind == "ask":
+            live.drop(silent)
+        done = interrupted(acts.get(kind, partial(live.drop, silent)), n)
+        try:
+            whole = live.on()
+        except ValueError as refusal:
+            assert "was interrupted within a step" in str(refusal)
+            whole, torn = False, torn + 1
+        again = Live.load(log, MultiSBM(UCB))
+        assert again.events[: len(live.events)] == live.events
+        assert len(again.events) - len(live.events) in ((0,) if whole else (0, 1))
+        if whole:
+            assert state(again) == state(live)
+        else:
+            live.save(tmp_path / "saved")
+            assert Live.load(tmp_path / "saved", MultiSBM(UCB)).events == live.events
+        if done:
+            break
+    assert n > 20 and torn > 10
 
 
 def test_a_file_that_is_no_log_stays_as_it_is(tmp_path):
