@@ -78,7 +78,7 @@ SIZES = {
     "theory": 1060,  # bounds, exact laws, hypotheses
     "structured": 1280,  # sets of arms and their machines
     "later": 1100,  # what the paper does not have
-    "live": 600,  # an experiment with people in it
+    "live": 620,  # an experiment with people in it, who may interrupt it
 }
 
 
