@@ -16,6 +16,12 @@ from sphinx.config import Config
 from .. import place
 
 SHORT = 16  # letters of code in a sentence that are not broken over two lines
+BOUND = 40  # letters of a formula in TeX that is kept with the marks beside it
+END = r"\square"  # the end of a proof does not begin a line
+BEFORE = re.compile(r"[(\[“]*\Z"), re.compile(r"\S* *\Z")
+AFTER = re.compile(r"[-–’”\w.,;:!?)\]]*")
+NUMBER = re.compile(r"[-−]?\d*[\d.,/]*\d(?:\s?%)?(?:\s±\s[\d.]+(?:\s?%)?)?")
+VERBATIM = nodes.literal, nodes.FixedTextElement, nodes.math, nodes.raw
 MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2/", "input/tex/extensions/")
 
 ROOT_PAGE = """<!doctype html>
@@ -59,6 +65,46 @@ def keep_short_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
             node["classes"].append("short")
 
 
+def bind_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep a short formula and the marks that touch it on one line: browsers break beside it."""
+    for formula in list(doctree.findall(nodes.math)):
+        if len(formula.astext()) > BOUND:
+            continue
+        line, place = formula.parent, formula.parent.index(formula)
+        bound = nodes.inline("", "", formula.deepcopy(), classes=["bound"])
+        if place + 1 < len(line) and isinstance(line[place + 1], nodes.Text):
+            rest, marks = line[place + 1], AFTER.match(line[place + 1])
+            bound += nodes.Text(marks[0])
+            line[place + 1] = nodes.Text(rest[marks.end() :])
+        if place and isinstance(line[place - 1], nodes.Text):
+            rest, marks = line[place - 1], BEFORE[formula.astext() == END].search(line[place - 1])
+            bound.insert(0, nodes.Text(marks[0]))
+            line[place - 1] = nodes.Text(rest[: marks.start()])
+        if bound.astext() != formula.astext():
+            line[place] = bound
+
+
+def keep_units(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep a number beside its sign of per cent on one line, and in a sentence beside its error."""
+    for text in list(doctree.findall(nodes.Text)):
+        in_table = isinstance(text.parent.parent, nodes.entry)
+        kept = re.sub(" (?=%)" if in_table else " (?=[%±])|(?<=±) ", "\u00a0", text)
+        if kept != text and not isinstance(text.parent, VERBATIM):
+            line = text.parent
+            line[next(i for i, part in enumerate(line) if part is text)] = nodes.Text(kept)
+
+
+def align_numbers(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Set columns of numbers to the right, the first column and empty ones apart."""
+    for table in doctree.findall(nodes.tgroup):
+        for column in list(zip(*table.findall(nodes.row)))[1:]:
+            below = [entry for entry in column if isinstance(entry.parent.parent, nodes.tbody)]
+            words = {entry.astext().strip() for entry in below} - {"", "none"}
+            if words and all(map(NUMBER.fullmatch, words)):
+                for entry in column:
+                    entry["classes"] = ["text-right"]
+
+
 def note_targets(app: Sphinx, doctree: nodes.document) -> None:
     """Make the verdicts of witnesses and the numbers of errata targets for ``{ref}``."""
     labels = app.env.get_domain("std")
@@ -78,6 +124,12 @@ def mend_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines
             formula, parts = None, line.split("`")  # every second one is code or mathematics
             parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
             lines[i] = "`".join(parts)
+
+
+def mend_properties(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list):
+    """Keep napoleon from taking the words before a colon for the type of a property."""
+    if what == "property" and lines:
+        lines[0] = lines[0].replace(": ", " – ", 1)
 
 
 def copy_mathjax(app: Sphinx) -> None:
@@ -121,9 +173,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("config-inited", announce_profile)
     app.connect("env-updated", write_side_by_side)
     app.connect("autodoc-process-docstring", mend_bars)
+    app.connect("autodoc-process-docstring", mend_properties, priority=400)  # before napoleon
     app.connect("doctree-read", note_targets)
     app.connect("doctree-resolved", mend_proofs)
     app.connect("doctree-resolved", keep_short_code)
+    app.connect("doctree-resolved", bind_marks)
+    app.connect("doctree-resolved", keep_units)
+    app.connect("doctree-resolved", align_numbers)
     app.connect("html-page-context", mend_lists)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
