@@ -1,6 +1,7 @@
 """Theorems checked by Coq: the record is of the file, and what Coq refuses is no theorem."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,55 @@ def test_without_coq_there_is_a_sentence(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(Refusal, match="coqc is not installed"):
         formal.examined("")
+
+
+@pytest.fixture
+def stand_in(checkout, monkeypatch):
+    """A program named coqc that gives the same answer to every question, or fails."""
+
+    def answers(text, status=0):
+        lines = [
+            f"#!{sys.executable} -I",
+            "import sys",
+            "if sys.argv[1] == '--print-version':",
+            "    sys.exit(print('8.99 4.14'))",
+            "asked = open('duel.v').read().count('Print Assumptions')",
+            f"print({text!r} * asked)",
+            f"sys.exit({status} and 'line 1:\\n  Error')",
+        ]
+        path = checkout / "bin" / "coqc"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines))
+        path.chmod(0o755)
+        monkeypatch.setenv("PATH", str(path.parent))
+
+    return answers
+
+
+def test_the_record_says_what_coq_answered(checkout, stand_in, capsys):
+    stand_in("Axioms:\nClassicalDedekindReals.sig_not_dec : forall P\n  : Prop, P\n")
+    formal.main()
+    record, names = formal.recorded(checkout), formal.theorems(formal.source(checkout))
+    assert record["coq"] == "8.99" and list(record["theorems"]) == names
+    assert all(r == ["ClassicalDedekindReals.sig_not_dec"] for r in record["theorems"].values())
+    stand_in("Closed under the global context\n")
+    formal.main()
+    assert not any(formal.recorded(checkout)["theorems"].values())
+    half = len(names) // 2  # each has a twin
+    words = f"Coq 8.99: {half} theorems, and {half} false variants refuted."
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "sentence"),
+    [
+        ("Axioms:\nluck : False\n", 0, "rests on luck; it must be proved"),
+        ("", 1, "Coq refuses formal/duel.v: line 1: Error"),
+    ],
+)
+def test_a_refusal_of_coq_leaves_the_record_as_it_was(checkout, stand_in, answer, status, sentence):
+    before = formal.recorded(checkout)
+    stand_in(answer, status)
+    with pytest.raises(SystemExit, match=sentence):
+        formal.main()
+    assert formal.recorded(checkout) == before

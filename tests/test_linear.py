@@ -118,6 +118,23 @@ def test_members_are_members_and_others_are_not(name):
     assert not X.contains(X.best(np.ones(X.d)) + 0.1)
 
 
+@pytest.mark.parametrize("name", SETS)
+def test_how_long_a_direction_is_says_nothing(name):
+    """Its square may leave the floats on either side."""
+    X, c = SETS[name], rng().standard_normal(SETS[name].d)
+    for size in (2.0**-900, 2.0**-3, 2.0**900):
+        assert np.array_equal(X.best(size * c), X.best(c))
+
+
+@pytest.mark.parametrize("name", [*SETS, "inequalities"])
+def test_a_vector_of_another_dimension_or_without_a_number_is_no_arm(name):
+    X = Inequalities(*HALVES) if name == "inequalities" else SETS[name]
+    x = X.best(np.ones(X.d))
+    assert X.contains(list(x))
+    for other in (x[:1], x[0], np.append(x, 0), x[None], np.where(x == x[0], np.nan, x)):
+        assert not X.contains(other)
+
+
 def test_the_average_of_arms_is_an_arm_where_the_set_is_convex():
     for X in SETS.values():
         if X.convex:

@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import mpmath
 import numpy as np
@@ -26,7 +27,8 @@ from dueling.engine.runs import stream
 from dueling.game import Game
 from dueling.machines import LN
 from dueling.section7 import NAMES, scenario
-from edition import stills
+from edition import place, stills
+from edition.sphinx import play
 from edition.wasm import binary, bundle, kernels, libm
 
 wasmtime = pytest.importorskip("wasmtime")
@@ -317,6 +319,20 @@ def test_two_makes_are_the_same_bytes(tmp_path):
         subprocess.run(command, env=env, cwd=ROOT, check=True)
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert (tmp_path / "1").read_bytes() == bundle.file(ROOT).read_bytes()
+
+
+def test_a_page_without_kernels_is_told_so(tmp_path, monkeypatch):
+    def missing(root):
+        raise place.Refusal("no compiler")
+
+    monkeypatch.setattr(bundle, "file", missing)
+    (tmp_path / "_static" / "play").mkdir(parents=True)
+    env = SimpleNamespace(metadata={"a": {"play": "1"}, "b": {}})
+    folders = {"outdir": tmp_path, "srcdir": tmp_path}
+    app = SimpleNamespace(builder=SimpleNamespace(name="html"), env=env, **folders)
+    play.write_kernels(app, None)
+    kernels_file = tmp_path / "_static" / "play" / "kernels.js"
+    assert kernels_file.read_text() == "window.duelingKernels = null;\n"
 
 
 def test_the_module_does_not_know_where_it_was_made():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
 from importlib.metadata import files
@@ -43,6 +44,12 @@ def announce_profile(app: Sphinx, config: Config) -> None:
     if profile != "full":
         text = f"Profile “{profile}”: a small run. These numbers are not those of the edition."
         config.html_theme_options["announcement"] = text
+
+
+def collect_seldom(app: Sphinx) -> None:
+    """Look for garbage seldom: trees of pages are large, and it was a third of all the work."""
+    gc.freeze()
+    gc.set_threshold(50_000)
 
 
 def write_side_by_side(app: Sphinx, env: Any) -> None:
@@ -175,6 +182,7 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """The extension's metadata."""
     app.connect("config-inited", announce_profile)
+    app.connect("builder-inited", collect_seldom)
     app.connect("env-updated", write_side_by_side)
     app.connect("autodoc-process-docstring", mend_bars)
     app.connect("autodoc-process-docstring", mend_properties, priority=400)  # before napoleon
