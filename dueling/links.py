@@ -130,7 +130,6 @@ def _pair(x: int, pair) -> tuple[np.ndarray, np.ndarray]:
         good = False
     if not good or len(values) == 0:
         raise ValueError(f"law gives arm {x} no list of values with weights >= 0.")
-    values.flags.writeable = weights.flags.writeable = False
     return values, weights
 
 

@@ -8,6 +8,7 @@ from . import links
 from .engine import checks, votes
 from .engine.algorithm import called
 from .engine.protocol import Scenario
+from .engine.value import fixed
 from .game import Bandit, Game
 from .theory.preferences import borda, condorcet, copeland, fair
 
@@ -82,10 +83,8 @@ class Preferences(Scenario):
         """The expected regret of one duel (x, y), as a read-only K x K table."""
         regret = self.regret(regret)
         if regret not in self._tables:
-            table = getattr(self, f"_{regret}")()
-            table.flags.writeable = False
-            self._tables[regret] = table
-        return self._tables[regret]
+            self._tables[regret] = getattr(self, f"_{regret}")()
+        return fixed(self._tables[regret])
 
     def _preference(self) -> np.ndarray:
         D = fair(self.P)[:, self.best] - 0.5

@@ -34,11 +34,13 @@ def game() -> Drawing:
     ):
         d.box(x, 30, 110, 130, colour=colour, fill=PALE)
         d.words(x + 55, 20, side, colour=colour)
-        d.words(x + 55, 70, arm, size=26)
-        d.box(x + 22, 95, 66, 44, colour=INK, stroke_dasharray="5 4")
-        d.words(x + 55, 123, utility, size=18)
-    d.words(175, 183, "hidden utilities", size=13)
-    d.arrow((318, 95), (395, 95))
+        d.words(x + 55, 68, arm, size=26)
+        d.box(x + 22, 90, 66, 44, colour=INK, stroke_dasharray="5 4")
+        d.words(x + 55, 118, utility, size=18)
+        d.words(x + 55, 154, "hidden", size=12)
+    for middle in (95, 255):
+        d.line((middle, 164), (middle, 180))
+    d.arrow((95, 180), (450, 180), (450, 132))
     d.box(400, 62, 100, 66)
     d.words(450, 91, "link *φ*", size=18)
     d.words(450, 114, "a biased coin", size=12)
@@ -55,17 +57,17 @@ def machine() -> Drawing:
         "A machine is a box with three operations: reset forgets everything, advance gives an arm, "
         "feedback takes the reward of that arm, 0 or 1.",
     )
-    d.box(270, 35, 180, 90, fill=PALE)
-    d.words(360, 75, "machine *S*", size=20)
-    d.words(360, 100, "counts and means", size=13)
-    d.arrow((360, 5), (360, 32))
-    d.words(372, 18, "reset: forget all", anchor="start", size=14)
-    d.arrow((453, 62), (560, 62), colour=RIGHT)
-    d.words(570, 67, "an arm *y*", anchor="start", colour=RIGHT)
-    d.words(506, 54, "advance", size=14)
-    d.arrow((560, 102), (455, 102), colour=GOOD)
-    d.words(570, 107, "its reward *b*", anchor="start", colour=GOOD)
-    d.words(506, 94, "feedback", size=14)
+    d.box(175, 35, 180, 90, fill=PALE)
+    d.words(265, 75, "machine *S*", size=20)
+    d.words(265, 100, "counts and means", size=13)
+    d.arrow((265, 5), (265, 32))
+    d.words(277, 18, "reset: forget all", anchor="start", size=14)
+    d.arrow((358, 62), (465, 62), colour=RIGHT)
+    d.words(475, 67, "an arm *y*", anchor="start", colour=RIGHT)
+    d.words(411, 54, "advance", size=14)
+    d.arrow((465, 102), (360, 102), colour=GOOD)
+    d.words(475, 107, "its reward *b*", anchor="start", colour=GOOD)
+    d.words(411, 94, "feedback", size=14)
     return d
 
 
@@ -206,11 +208,11 @@ def ucb() -> Drawing:
         x, mean = 150 + 140 * i, float(S.mean[i])
         bar(d, x, height(max(mean - r, -0.15)), height(mean), height(mean + r), RIGHT)
         d.line((x - 22, height(mu[i])), (x + 22, height(mu[i])), width=2)
-        d.words(x, 272, f"{n} pulls", size=14)
+        d.words(x, 272, f"arm {i + 1}: {n} pulls", size=14)
     for value in (0, 1):
         d.line((70, height(value)), (690, height(value)), width=0.7, opacity=0.5)
         d.words(60, height(value) + 5, str(value), anchor="end", size=13)
-    d.words(30, 30, "bar: what UCB believes; tick: the truth", anchor="start", size=13)
+    d.words(30, 30, "bar: where UCB sees the mean; tick: the true mean", anchor="start", size=13)
     return d
 
 
@@ -282,7 +284,7 @@ def spanner() -> Drawing:
     d.words(700, 120, "try two arms,", anchor="end", size=14)
     d.words(700, 140, "and know them all:", anchor="end", size=14)
     d.words(700, 165, "*x* = *a* *b_1* + *c* *b_2*", anchor="end")
-    d.words(700, 187, "with *a*, *c* in [-1, 1]", anchor="end", size=14)
+    d.words(700, 187, "with *a*, *c* in [−1, 1]", anchor="end", size=14)
     return d
 
 
@@ -348,7 +350,7 @@ def circle_table() -> Preferences:
     return Preferences(0.5 - (eps - eps.T), "circle")
 
 
-def arrows(table: Preferences, alt: str, note: str) -> Drawing:
+def arrows(table: Preferences, names: str, alt: str, note: str) -> Drawing:
     """The graph of best responses of a table: the winner in the middle."""
     best = responses(table.P)
     at = ring(table.best, best, np.array([250.0, 130.0]))
@@ -359,7 +361,7 @@ def arrows(table: Preferences, alt: str, note: str) -> Drawing:
             d.arrow(tuple(at[x] + 21 * step), tuple(at[y] - 23 * step), width=2)
     for x, place in at.items():
         d.dot(*place, 20, colour=GOOD if x == table.best else LEFT)
-        d.words(place[0], place[1] + 6, str(x + 1), size=17, colour=ON)
+        d.words(place[0], place[1] + 6, names[x], size=17, colour=ON)
     for i, line in enumerate(note.split("; ")):
         d.words(700, d.height / 2 - 17 + 22 * i, line, anchor="end", size=14)
     return d
@@ -377,9 +379,9 @@ def ring(middle: int, best: list[int], centre: np.ndarray) -> dict[int, np.ndarr
 def yj() -> Drawing:
     """Best responses in the table YJ."""
     alt = "The table YJ: an arrow leads from each arm to the one that beats it most often. "
-    alt += "Along the arrows every arm comes to arm 1, the winner."
+    alt += "Along the arrows every arm comes to arm A, the winner."
     note = "YJ: an arrow leads to the arm; that beats it most often; all ways end at the winner"
-    return arrows(scenario("YJ"), alt, note)
+    return arrows(scenario("YJ"), "ABCDEF", alt, note)
 
 
 def circle() -> Drawing:
@@ -387,7 +389,7 @@ def circle() -> Drawing:
     alt = "A circle of three arms that beat each other strongly. The winner beats each of them a "
     alt += "little, but no arrow leads to it: best responses go round for ever."
     note = "a circle: arm 1 beats the others,; but none of them has it; for its best response"
-    return arrows(circle_table(), alt, note)
+    return arrows(circle_table(), "1234", alt, note)
 
 
 DRAWINGS: dict[str, Callable[[], Drawing]] = {

@@ -10,6 +10,7 @@ LEFT, RIGHT = "var(--draw-left, #0072B2)", "var(--draw-right, #C04F00)"
 GOOD, PALE = "var(--draw-good, #007A5A)", "var(--draw-pale, #e9edf1)"
 INK, ON = "currentColor", "var(--draw-on, #fff)"  # ON: words on a disc of colour
 WIDTH = 720
+SLANTED = 'font-style="italic" font-family="STIX Two Text, serif"'  # as formulas in the text
 #: The ground and the ink of a drawing that stands outside the pages.
 PAPER, BLACK = "#ffffff", "#222222"
 
@@ -33,11 +34,12 @@ class Drawing:
 
     def arrow(self, *points: tuple[float, float], colour: str = INK, **more) -> None:
         """A line through points with a head at its end."""
-        self.line(*points, colour=colour, **more)
         (x0, y0), (x, y) = points[-2:]
         size = sqrt((x - x0) ** 2 + (y - y0) ** 2)
-        u, v = (x - x0) / size, (y - y0) / size
-        wings = [(x - 9 * u - s * 4 * v, y - 9 * v + s * 4 * u) for s in (1, -1)]
+        long = 7 + 1.5 * more.get("width", 1.5)  # so that a thick line has a head, too
+        u, v = long * (x - x0) / size, long * (y - y0) / size
+        wings = [(x - u - s * 0.45 * v, y - v + s * 0.45 * u) for s in (1, -1)]
+        self.line(*points[:-1], (x - u, y - v), colour=colour, **more)
         path = " ".join(f"{_short(a)},{_short(b)}" for a, b in ((x, y), *wings))
         self.add("polygon", points=path, fill=colour)
 
@@ -53,7 +55,7 @@ class Drawing:
     def words(self, x, y, text: str, anchor="middle", size=15, colour=INK, **more) -> None:
         """A line of text; ``x_t`` has an index, ``*word*`` is slanted."""
         style = {"text_anchor": anchor, "font_size": size, "fill": colour}
-        self.add("text", _marked(text), x=x, y=y, **style, **more)
+        self.add("text", _marked(text, max(10, round(0.65 * size))), x=x, y=y, **style, **more)
 
     def svg(self) -> str:
         """The drawing, with its alternative text."""
@@ -90,15 +92,17 @@ def _short(value: object) -> object:
     return f"{value:.1f}".removesuffix(".0") if isinstance(value, float) else value
 
 
-def _marked(text: str) -> str:
-    """Words with slanted letters and indices: ``*x*_t``."""
+def _marked(text: str, size: int) -> str:
+    """Words with slanted letters and indices, ``*x_t*``; letters of an index are slanted, too."""
     marked = []
     for i, part in enumerate(text.split("*")):
         if i % 2 and "_" in part:
             letter, index = map(escape, part.split("_"))
-            low = f'<tspan dy="4" font-size="11">{index}</tspan><tspan dy="-4">&#8203;</tspan>'
-            marked.append(f'<tspan font-style="italic">{letter}</tspan>{low}')
+            slant = f" {SLANTED}" if index.isalpha() else ""
+            low = f'<tspan dx="1" dy="4" font-size="{size}"{slant}>{index}</tspan>'
+            end = '<tspan dy="-4">&#8203;</tspan>'
+            marked.append(f"<tspan {SLANTED}>{letter}</tspan>{low}{end}")
         else:
-            slant = ' font-style="italic"' if i % 2 else ""
+            slant = f" {SLANTED}" if i % 2 else ""
             marked.append(f"<tspan{slant}>{escape(part)}</tspan>")
     return "".join(marked)

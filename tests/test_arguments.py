@@ -109,7 +109,7 @@ def refusal(f, name, value):
 
 
 def test_all_modules_are_seen():
-    assert {bounds.ucb, exact.law, fluid.pulls, preferences.card} < set(FUNCTIONS)
+    assert {bounds.ucb_sharp, exact.law, fluid.pulls, preferences.card} < set(FUNCTIONS)
     assert len(FUNCTIONS) > 45 and len(ARGUMENTS) > 130
 
 
@@ -146,9 +146,12 @@ CYCLE = np.array([[0.5, 0.4, 0.7], [0.6, 0.5, 0.4], [0.3, 0.6, 0.5]])
     "call, words",
     [
         (lambda: bounds.multisbm(ARITH, 9, 1, x1=6), "x1 is 6; it must be an arm, 0 to 5."),
-        (lambda: bounds.ucb([0.3, 0.1 + 0.2], 9, 1), "mu[0] is 0.3; it must be the largest, or"),
-        (lambda: bounds.ucb([0.5], 9, 1), "mu has 1 arm(s); a duel needs K >= 2."),
-        (lambda: bounds.ucb(ARITH, [9, 1], 1), "T[1] is 1; it must be a number of rounds in [2, "),
+        (
+            lambda: bounds.ucb_sharp([0.3, 0.1 + 0.2], 9, 1),
+            "mu[0] is 0.3; it must be the largest, or",
+        ),
+        (lambda: bounds.ucb_sharp([0.5], 9, 1), "mu has 1 arm(s); a duel needs K >= 2."),
+        (lambda: bounds.tail_B2([1, -1], 0.5, 9, 1), "s[1] is -1; it must be a number of pulls in"),
         (lambda: bounds.multisbm(ARITH, 9, [1, 2]), "alpha is [1, 2]; it must be a number in"),
         (lambda: bounds.doubler(lambda n: n, 2.5), "T is 2.5; it must be a whole number >= 2."),
         (lambda: bounds.doubler_power(1, 0, 9), "a is 0.0; it must be a power in [1e-09, 1]."),

@@ -1,13 +1,17 @@
 """The plumbing of the book: what runs again, what does not, and what is refused."""
 
 import errno
+import gc
 import inspect
 import json
 import os
 import pkgutil
 import platform
 import shutil
+import subprocess
+import sys
 import time
+from contextlib import nullcontext
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
@@ -34,8 +38,9 @@ from edition import (
     tables,
 )
 from edition.progress import Progress, span
-from edition.sphinx import about, pages, previews
+from edition.sphinx import about, pages, play, previews
 from edition.sphinx import outputs as page_outputs
+from edition.wasm import bundle
 
 ROOT = Path(__file__).parents[1]
 
@@ -794,3 +799,38 @@ def test_every_extension_says_that_it_may_work_on_several_cores():
     for extension in extensions:
         about = extension.setup(MagicMock())
         assert about["parallel_read_safe"] is about["parallel_write_safe"] is True, extension
+
+
+def test_the_kernels_are_made_while_the_pages_are_read(tmp_path, monkeypatch):
+    """Begun by the first thing to play, unless they are there; in the end they are waited for."""
+    begun, root = [], tmp_path.resolve()
+    monkeypatch.setattr(bundle, "begun", lambda root: begun.append(root) or "a process")
+    for builder, processes in (("singlehtml", 0), ("html", 1), ("html", 1)):
+        app = SimpleNamespace(builder=SimpleNamespace(name=builder), srcdir=str(root))
+        env = SimpleNamespace(app=app, docname="page", metadata={"page": {}})
+        page = SimpleNamespace(env=env, arguments=["bandit"], options={}, content=[])
+        page.content_offset, page.state = 0, SimpleNamespace(nested_parse=lambda *words: None)
+        for _ in range(2):
+            play.Play.run(page)
+        assert len(begun) == processes
+        if processes:
+            place.write(bundle.kept(root), "made")
+    assert app._kernels is None and bundle.file(root, app._kernels) == bundle.kept(root)
+    for text, waits in (("import time; time.sleep(0.5)", True), ("raise SystemExit('no')", False)):
+        making = subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True)
+        with nullcontext() if waits else pytest.raises(place.Refusal, match="made: no"):
+            bundle.file(root, making)
+        assert making.returncode == (0 if waits else 1)
+
+
+def test_a_build_of_pages_looks_for_garbage_seldom():
+    """Its trees are large: with Python's own settings it took half as long again."""
+    usual, frozen, hooks = gc.get_threshold(), gc.get_freeze_count(), {}
+    pages.setup(SimpleNamespace(connect=lambda event, hook, **_: hooks.update({event: hook})))
+    try:
+        hooks["builder-inited"](None)
+        assert gc.isenabled() and gc.get_threshold()[0] > 10 * usual[0]
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*usual)

@@ -16,7 +16,17 @@ from conftest import Ten
 from scipy import stats
 
 import dueling
-from dueling import UCB, Preferences, Result, Sparring, Uniform, Utilities, compare, simulate
+from dueling import (
+    ALGORITHMS,
+    UCB,
+    Preferences,
+    Result,
+    Sparring,
+    Uniform,
+    Utilities,
+    compare,
+    simulate,
+)
 from dueling.engine import comparison
 from dueling.engine.comparison import holm, paired, signs
 from edition import backmatter, notebook, place, store, tables
@@ -136,6 +146,14 @@ def test_one_game_and_one_algorithm_are_welcome():
     assert (
         repr(one).splitlines()[1].startswith("YJ    IF2(scale=4)") and one.rows()[0]["place"] == 1
     )
+
+
+@pytest.mark.parametrize(
+    "algorithms", [ALGORITHMS, ALGORITHMS.values(), (name for name in ALGORITHMS)]
+)
+def test_several_algorithms_may_come_in_any_collection(algorithms):
+    rows = compare("YJ", algorithms, T=20, runs=2, compiled=False).rows()
+    assert [row["algorithm"] for row in rows] == [repr(a) for a in ALGORITHMS.values()]
 
 
 @pytest.mark.parametrize(

@@ -449,9 +449,25 @@ class Opaque(Blank):
         return len(f"{self.__class__}") % 2
 
 
+@compilable
+def even(n):
+    return odd(n - 1) if n > 0 else 1
+
+
+@compilable
+def odd(n):
+    return even(n - 1) if n > 0 else 0
+
+
+class Circular(Blank):
+    def advance(self):
+        return even(4)
+
+
 @pytest.mark.parametrize(
     "machine, words",
     [
+        (Circular, "(even|odd) calls itself by way of its helpers; compiled=False runs it"),
         (Listed, r"field 'seen' of Listed is a list; .*compiled=False"),
         (Strided, r"'seen' of Strided .*not in C order"),
         (Small, r"field 'seen' of Small is a .*; a compiled object holds"),

@@ -1,6 +1,7 @@
 """Theorems checked by Coq: the record is of the file, and what Coq refuses is no theorem."""
 
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,45 +72,59 @@ def test_what_is_not_proved_is_refused(text, sentence):
         formal.examined(text)
 
 
-def test_without_coq_there_is_a_sentence(checkout, monkeypatch):
+def test_without_coq_there_is_a_sentence(monkeypatch):
     monkeypatch.setenv("PATH", "")
     with pytest.raises(Refusal, match="coqc is not installed"):
         formal.examined("")
-    kept = (checkout / "formal" / "checked.json").read_bytes()
-    with pytest.raises(SystemExit, match="coqc is not installed"):
-        formal.main()
-    assert (checkout / "formal" / "checked.json").read_bytes() == kept
 
 
-#: Answers as Coq gives them: the file's own messages, then one about each theorem.
-FAKE = """#!/bin/sh
-if test "$1" = --print-version; then echo 8.16.1 4.14.1; exit; fi
-cp "$1" "$ASKED"
-echo Some message of the file
-echo Axioms:
-echo "Coq.Reals.sig : Type"
-echo Closed under the global context
-"""
+@pytest.fixture
+def stand_in(checkout, monkeypatch):
+    """A program named coqc that gives the same answer to every question, or fails."""
+
+    def answers(text, status=0):
+        lines = [
+            f"#!{sys.executable} -I",
+            "import sys",
+            "if sys.argv[1] == '--print-version':",
+            "    sys.exit(print('8.99 4.14'))",
+            "asked = open('duel.v').read().count('Print Assumptions')",
+            f"print({text!r} * asked)",
+            f"sys.exit({status} and 'line 1:\\n  Error')",
+        ]
+        path = checkout / "bin" / "coqc"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("\n".join(lines))
+        path.chmod(0o755)
+        monkeypatch.setenv("PATH", str(path.parent))
+
+    return answers
 
 
-@pytest.mark.parametrize("axioms", [{"Coq.Reals.sig"}, set()])
-def test_what_coq_finds_is_kept_with_the_axioms_below_each_theorem(
-    checkout, monkeypatch, capsys, axioms
-):
-    (checkout / "coqc").write_text(FAKE)
-    (checkout / "coqc").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{checkout}:/usr/bin:/bin")
-    monkeypatch.setenv("ASKED", str(checkout / "asked.v"))
-    monkeypatch.setattr(formal, "REALS", axioms)
-    text = "Theorem one : 1 = 1.\nTheorem one_twin : ~ 1 = 2.\n"
-    (checkout / "formal" / "duel.v").write_text(text)
-    if not axioms:
-        with pytest.raises(SystemExit, match=r"one rests on Coq\.Reals\.sig; it must be proved"):
-            formal.main()
-        return
+def test_the_record_says_what_coq_answered(checkout, stand_in, capsys):
+    stand_in("Axioms:\nClassicalDedekindReals.sig_not_dec : forall P\n  : Prop, P\n")
     formal.main()
-    asked = (checkout / "asked.v").read_text()
-    assert asked == f"{text}\nPrint Assumptions one.\nPrint Assumptions one_twin.\n"
-    assert capsys.readouterr().out == "Coq 8.16.1: 1 theorems, and 1 false variants refuted.\n"
-    record = formal.recorded(checkout)
-    assert record["theorems"] == {"one": ["Coq.Reals.sig"], "one_twin": []}
+    record, names = formal.recorded(checkout), formal.theorems(formal.source(checkout))
+    assert record["coq"] == "8.99" and list(record["theorems"]) == names
+    assert all(r == ["ClassicalDedekindReals.sig_not_dec"] for r in record["theorems"].values())
+    stand_in("Closed under the global context\n")
+    formal.main()
+    assert not any(formal.recorded(checkout)["theorems"].values())
+    half = len(names) // 2  # each has a twin
+    words = f"Coq 8.99: {half} theorems, and {half} false variants refuted."
+    assert words in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "sentence"),
+    [
+        ("Axioms:\nluck : False\n", 0, "rests on luck; it must be proved"),
+        ("", 1, "Coq refuses formal/duel.v: line 1: Error"),
+    ],
+)
+def test_a_refusal_of_coq_leaves_the_record_as_it_was(checkout, stand_in, answer, status, sentence):
+    before = formal.recorded(checkout)
+    stand_in(answer, status)
+    with pytest.raises(SystemExit, match=sentence):
+        formal.main()
+    assert formal.recorded(checkout) == before

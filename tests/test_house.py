@@ -48,8 +48,9 @@ def touches_the_path(text):
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "sys.path":
             return True
-        if isinstance(node, ast.ImportFrom) and node.module == "sys":
-            return "path" in {alias.name for alias in node.names}
+        imported = node.names if getattr(node, "module", None) == "sys" else ()
+        if "path" in {alias.name for alias in imported}:
+            return True
     return False
 
 
@@ -60,10 +61,11 @@ def test_nothing_touches_the_path_or_hides_from_the_linter():
     assert [name for name, text in texts.items() if mark in text or touches_the_path(text)] == []
     assert touches_the_path("import sys\nsys.path.pop(0)")
     assert touches_the_path("def f():\n    from sys import path")
+    assert touches_the_path("from sys import argv\nimport sys\nsys.path.pop(0)")
 
 
-def lines(pattern):
-    files = (ROOT / "dueling").glob(pattern)
+def lines(pattern, package="dueling"):
+    files = (ROOT / package).glob(pattern)
     return {p: len(p.read_text(encoding="utf-8").splitlines()) for p in files}
 
 
@@ -76,12 +78,13 @@ SIZES = {
     "theory": 1060,  # bounds, exact laws, hypotheses
     "structured": 1280,  # sets of arms and their machines
     "later": 1100,  # what the paper does not have
-    "live": 600,  # an experiment with people in it
+    "live": 620,  # an experiment with people in it, who may interrupt it
 }
 
 
-def test_no_module_is_an_attic():
-    assert {path.name: n for path, n in lines("**/*.py").items() if n > 460} == {}
+@pytest.mark.parametrize("package", ["dueling", "edition"])
+def test_no_module_is_an_attic(package):
+    assert {path.name: n for path, n in lines("**/*.py", package).items() if n > 460} == {}
 
 
 def test_the_package_does_not_grow_unseen():
@@ -124,7 +127,8 @@ def test_every_dataclass_is_frozen():
     """What threads or pages share is never set again."""
     files = [p for d in ("dueling", "edition") for p in (ROOT / d).rglob("*.py")]
     lines = [line for p in files for line in p.read_text(encoding="utf-8").splitlines()]
-    assert {line for line in lines if line.startswith("@dataclass")} == {"@dataclass(frozen=True)"}
+    kinds = [line for line in lines if line.startswith("@dataclass")]
+    assert kinds and all(line.startswith("@dataclass(frozen=True") for line in kinds)
 
 
 def test_docstrings_are_imperative_or_name_a_value():

@@ -182,6 +182,43 @@ def test_short_code_stays_on_one_line():
     assert short["classes"] == ["short"] and long["classes"] == []
 
 
+def test_a_formula_and_the_marks_that_touch_it_stay_on_one_line():
+    words = f"is ($n=2$), or ${'x' * 99}$. Or\n$T$. Or $a$. Or UCB($b$) again. $\\square$"
+    parts = words.split("$")  # every second one is a formula
+    kinds = [nodes.math("", p) if i % 2 else nodes.Text(p) for i, p in enumerate(parts)]
+    text = nodes.paragraph("", "", *kinds)
+    pages.bind_marks(None, text, "page")
+    assert text.astext() == "".join(parts)
+    bound = ["(n=2),", "T.", "a.", "(b)", r"again. \square"]
+    assert [b.astext() for b in text.findall(nodes.inline)] == bound
+
+
+def rows(*lines):
+    """A table's head and body."""
+    parts = [[nodes.entry("", nodes.paragraph("", cell)) for cell in line] for line in lines]
+    head, *body = [nodes.row("", *entries) for entries in parts]
+    return nodes.tgroup("", nodes.thead("", head), nodes.tbody("", *body))
+
+
+def test_columns_of_numbers_stand_right_and_units_stay_beside_them():
+    table = rows(("a", "b", "c", "d"), ("1", "2 ± .5", "", "x"), ("2", "none", "-3 %", "4"))
+    pages.align_numbers(None, table, "page")
+    right = [entry.astext() for entry in table.findall(nodes.entry) if entry["classes"]]
+    assert right == ["b", "c", "2 ± .5", "", "none", "-3 %"]
+    text = nodes.paragraph("", "", nodes.Text("9 % ± 2"), nodes.literal("", "a % b"))
+    text[0].parent = None  # as what is pasted
+    pages.keep_units(None, text, "page")
+    assert text.astext() == "9\u00a0%\u00a0±\u00a02a % b"
+
+
+def test_a_property_has_a_sentence_and_no_type():
+    lines = ["Whether it is so: the words say it.", "And: more."]
+    pages.mend_properties(None, "property", "f", None, None, lines)
+    assert lines == ["Whether it is so – the words say it.", "And: more."]
+    pages.mend_properties(None, "class", "C", None, None, kept := ["A: b."])
+    assert kept == ["A: b."]
+
+
 # --- names of statements
 
 

@@ -119,6 +119,12 @@ def test_members_are_members_and_others_are_not(name):
     assert not X.contains(X.best(np.ones(X.d)) + 0.1)
 
 
+@pytest.mark.parametrize("offset", [-0.1, 0.9])
+def test_utilities_outside_of_the_unit_interval_on_either_side_are_refused(offset):
+    with pytest.raises(ValueError, match=rf"run from {offset:g} to .*; they must lie in \[0, 1\]"):
+        LinearUtilities(Box([0], [1]), [0.2], offset)
+
+
 @pytest.mark.parametrize("merge", [True, False])
 def test_the_list_of_doubler_is_the_arms_of_the_last_epoch_alone(merge):
     a, b, c = np.eye(3)
@@ -133,6 +139,23 @@ def test_the_list_of_doubler_is_the_arms_of_the_last_epoch_alone(merge):
         drawn = np.mean([L.draw().copy() for _ in range(2000)], axis=0)
         assert np.abs(drawn - np.mean(epoch, axis=0)).max() < 0.05
     assert L.most == (2 if merge else 4)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_how_long_a_direction_is_says_nothing(name):
+    """Its square may leave the floats on either side."""
+    X, c = SETS[name], rng().standard_normal(SETS[name].d)
+    for size in (2.0**-900, 2.0**-3, 2.0**900):
+        assert np.array_equal(X.best(size * c), X.best(c))
+
+
+@pytest.mark.parametrize("name", [*SETS, "inequalities"])
+def test_a_vector_of_another_dimension_or_without_a_number_is_no_arm(name):
+    X = Inequalities(*HALVES) if name == "inequalities" else SETS[name]
+    x = X.best(np.ones(X.d))
+    assert X.contains(list(x))
+    for other in (x[:1], x[0], np.append(x, 0), x[None], np.where(x == x[0], np.nan, x)):
+        assert not X.contains(other)
 
 
 def test_the_average_of_arms_is_an_arm_where_the_set_is_convex():

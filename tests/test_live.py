@@ -4,11 +4,15 @@ import copy
 import gc
 import json
 import pickle
+import re
+import sys
 import threading
 import time
 from fractions import Fraction as F
+from functools import partial
 from io import FileIO
 from math import comb, exp, log
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -273,6 +277,18 @@ def test_a_judge_without_eyes_for_the_order_shows_no_effect():
     assert np.allclose(known.low + known.high.T, 1)
 
 
+def test_a_regret_is_not_estimated_below_zero():
+    """Even where the judges are coins, and the leader loses more than it wins."""
+    estimates = []
+    for seed in range(8):
+        live, rng = Live(Champion(UCB), NAMES, seed), np.random.default_rng(seed)
+        for _ in range(300):
+            duel = live.ask()
+            live.tell(duel, None if duel.same else duel[1 + rng.integers(2)])
+        estimates.append(live.known().regret)
+    assert min(estimates) == 0 < max(estimates)
+
+
 # The evidence
 
 
@@ -418,6 +434,59 @@ def test_the_advance_of_a_machine_is_watched():
 # The file
 
 
+def interrupted(act, n):
+    """Do it, but come with a Ctrl-C before its n-th line; whether it was done before."""
+    passed = []
+
+    def trace(frame, event, arg):
+        passed.append(event)
+        if passed.count("line") == n:
+            raise KeyboardInterrupt
+        return trace
+
+    usual = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        act()
+    except KeyboardInterrupt:
+        return False
+    finally:
+        sys.settrace(usual)
+    return True
+
+
+@pytest.mark.parametrize("kind", ["ask", "tell", "drop"])
+def test_an_interruption_leaves_a_log_that_can_be_loaded_and_never_a_broken_session(tmp_path, kind):
+    """Before each line of a step: either it never began, or the session says that it is torn."""
+    log, n, torn = tmp_path / "log", 0, 0
+    while True:
+        n += 1
+        log.unlink(missing_ok=True)
+        live = Live(MultiSBM(UCB), NAMES[:3], seed=4, most=2, log=log)
+        silent, other = live.ask(), live.ask()
+        live.tell(other, None)
+        acts = {"ask": live.ask, "tell": partial(live.tell, silent, None)}
+        if kind == "ask":
+            live.drop(silent)
+        done = interrupted(acts.get(kind, partial(live.drop, silent)), n)
+        try:
+            whole = live.on()
+        except ValueError as refusal:
+            assert "was interrupted within a step" in str(refusal)
+            whole, torn = False, torn + 1
+        again = Live.load(log, MultiSBM(UCB))
+        assert again.events[: len(live.events)] == live.events
+        assert len(again.events) - len(live.events) in ((0,) if whole else (0, 1))
+        if whole:
+            assert state(again) == state(live)
+        else:
+            live.save(tmp_path / "saved")
+            assert Live.load(tmp_path / "saved", MultiSBM(UCB)).events == live.events
+        if done:
+            break
+    assert n > 20 and torn > 10
+
+
 def test_a_file_that_is_no_log_stays_as_it_is(tmp_path):
     live, log = Live(Sparring(UCB), NAMES), tmp_path / "log"
     judged(live, 1, 20)
@@ -496,8 +565,9 @@ def test_a_log_knows_parameters_by_what_they_say(tmp_path):
     def aims():
         return lambda x: x
 
-    one, two = (logs.head(Single(machine(aims()), n=n)) for n in (np.int64(3), 3))
-    assert one["parameters"] == two["parameters"] and one["parameters"]["n"] == 3
+    for aim in (aims, lambda: partial(aims()), object):
+        one, two = (logs.head(Single(machine(aim()), n=n)) for n in (np.int64(3), 3))
+        assert one["parameters"] == two["parameters"] and one["parameters"]["n"] == 3
 
 
 def test_a_bad_path_is_refused_in_a_sentence(tmp_path):
@@ -559,3 +629,36 @@ def test_votes_and_counts_of_a_wrong_shape_are_refused():
         assert "winner is" in bad(live.tell, duel, winner)
     assert "wins has 1 dimension" in bad(interval, [1, 2], [3, 4])
     assert "duels has 1 dimension" in bad(interval, 1, [3])
+
+
+# The recipe
+
+
+def recipe():
+    """The program of the chapter, as a reader copies it."""
+    path = Path(__file__).parents[1] / "book" / "use" / "live.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    (cell,) = (text for c in cells if "(live-recipe)=" in (text := "".join(c["source"])))
+    (program,) = re.findall(r"```python\n(.*?)```", cell, re.S)
+    return program
+
+
+def test_the_recipe_goes_on_after_a_restart_and_names_the_winner(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    taste, seen, waiting = ["tea", "coffee", "milk"], [], []
+    for day in range(9):  # nine days, a restart in each night; some votes come the day after
+        here = {}
+        exec(recipe(), here)
+        assert [duel.number for duel in here["live"].open] == [duel.number for duel in waiting]
+        for _ in range(30):
+            if duel := here["next_duel"]():
+                seen.append(duel.number)
+                waiting += [] if duel.same else [duel]
+            if len(waiting) > 2 or not duel:
+                duel = waiting.pop(0)
+                assert here["vote"](duel.number, min(duel[1:], key=taste.index)) is None
+                assert "not open" in here["vote"](duel.number, None)
+        assert seen == list(range(len(seen))), "no duel is lost, and none is given twice"
+        assert "winner is 'wine'" in here["vote"](waiting[0].number, "wine")
+        assert (here["winner"]() == "tea") or day < 5
+    assert len(seen) > 200

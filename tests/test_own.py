@@ -1,6 +1,7 @@
 """A reader's own data and algorithm: tables of wins, logs of votes, plain functions."""
 
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
@@ -109,11 +110,26 @@ def test_numbers_may_be_names_of_two():
         (("a",), r"row 1 of the log is \('a',\); it must be \(winner, loser\) or"),
         ("ab", r"row 1 of the log is 'ab'; it must be \(winner, loser\) or \(a, b, outcome\)"),
         (5, r"row 1 of the log is 5; it must be"),
+        (("a", np.nan), r"row 1 of the log is \('a', nan\); .* two different names"),
+        ((None, "a"), "row 1 of the log is .* two different names"),
+        (("a", "tie", "tie"), "row 1 of the log is .* two different names; 'tie' is none"),
     ],
 )
 def test_rows_that_are_no_votes(row, words):
     with pytest.raises(ValueError, match=words):
         Preferences.from_votes([("a", "b"), row])
+
+
+@pytest.mark.parametrize("log", [None, 5])
+def test_a_log_without_rows_is_refused(log):
+    with pytest.raises(ValueError, match=f"row 0 of the log is {log}; it must be"):
+        Preferences.from_votes(log)
+
+
+@pytest.mark.parametrize("names", ["ab", 5, ["a", "a"], ["a"]])
+def test_names_that_are_not_one_for_each_arm(names):
+    with pytest.raises(ValueError, match=r"names is .*; it must be 2 different names"):
+        Preferences.wins([[0, 8], [2, 0]], names)
 
 
 def test_counts_that_are_none():
@@ -149,6 +165,23 @@ def test_a_plain_function_is_an_algorithm():
     slow = plain("arith/linear", leader, T=300, runs=4)
     assert same(simulate("arith/linear", leader, 300, 4), slow)
     assert slow.about["algorithm"] == "leader" and (slow.plays.sum(axis=(1, 2, 3)) == 300).all()
+
+
+class Callable:
+    def __call__(self, game):
+        leader(game)
+
+    def method(self, game):
+        leader(game)
+
+
+@pytest.mark.parametrize(
+    "text", [partial(leader), Callable(), Callable().method, print, Callable, "leader", None]
+)
+def test_what_is_no_plain_function_is_no_text(text):
+    """It cannot be compiled, and what it reads cannot be seen."""
+    with pytest.raises(ValueError, match=r"^text is .*; it must be a plain function, text\("):
+        Algorithm.of(text)
 
 
 def test_a_text_over_machines_is_an_algorithm():

@@ -99,12 +99,35 @@ def test_a_game_by_keyboard_ends_with_the_numbers_of_the_package(visit):
             tab.keyboard.press("Enter")
         assert f"Round {t + 1}" in tab.inner_text(".play-said")
     rows = [row.split("\t") for row in tab.inner_text(".play-table tbody").splitlines()]
-    shown = {name.split()[0]: float(value) for name, value in rows}
+    shown = {name.split()[0]: values for name, *values in rows}
     code = tab.locator('[data-play="bandit"] .play-python code').text_content()
-    for name, value in printed(code):
-        assert shown[name] == pytest.approx(float(value), abs=1e-9)
-    assert "You" in shown and "is best" in tab.inner_text(".play-said")
+    for name, soon, late in printed(code):
+        assert float(shown[name][0]) == pytest.approx(float(soon), abs=1e-9)
+        assert float(shown[name][1]) == pytest.approx(float(late), abs=0.51)
+    assert shown["You"][1] == "–" and shown["Random"][1] == "583"
+    best = tab.locator(".play-card.is-best")
+    assert "utility 0.8" in best.inner_text() and tab.locator(".play-card.is-winner").count() == 0
+    assert f"{best.inner_text()[0]} is best" in tab.inner_text(".play-said")
     assert tab.evaluate("document.activeElement.matches('.play-card.is-turned')"), "focus stays"
+
+
+def test_a_picture_stays_in_sight_while_the_last_slider_below_it_moves(visit):
+    tab = visit("reductions")
+    tab.set_viewport_size({"width": 390, "height": 844})
+    tab.get_by_role("slider", name="utility of F", exact=True).focus()
+    for _ in range(3):
+        tab.keyboard.press("ArrowRight")
+    live = tab.locator('[data-play="reductions"] .play-live')
+    bar, chart, slider = (
+        box.bounding_box()
+        for box in (
+            tab.locator(".bd-header-article").first,
+            live.locator("svg").first,
+            tab.get_by_role("slider", name="utility of F", exact=True),
+        )
+    )
+    assert bar["y"] + bar["height"] <= chart["y"] + 1
+    assert chart["y"] + chart["height"] < slider["y"] < 844
 
 
 EARLY = """document.addEventListener('readystatechange',
@@ -332,6 +355,23 @@ def test_each_round_has_a_text_of_its_own_and_names_its_step(visit, name):
     assert len(steps) > 1
 
 
+@pytest.mark.parametrize("name", STEPPED)
+def test_epochs_are_skipped_and_the_buttons_stay_where_they_are(visit, name):
+    _, box = stepper(visit, name)
+    skip, following = (box.get_by_role("button", name=name) for name in ("Skip epoch", "Next"))
+    begins = {"Doubler": [3, 7, 15, 31, 63, 126], "Champion": [2, 4, 8, 16, 32, 64, 126]}
+    assert skip.count() == (name in begins)
+    places = {following.evaluate("e => e.offsetTop")}
+    for t in begins.get(name, []):
+        skip.click()
+        assert box.locator(".play-said").first.inner_text().startswith(f"Round {t}: ")
+        places.add(following.evaluate("e => e.offsetTop"))
+    for t in range(1, 127, 5):
+        drag(box, "round", t)
+        places.add(following.evaluate("e => e.offsetTop"))
+    assert len(places) == 1
+
+
 def test_sparring_names_the_step_of_each_kind_of_duel(visit):
     """Two best arms, one bad arm, two bad arms: which index rises is Exercise 4's condition."""
     _, box = stepper(visit, "Sparring")
@@ -401,6 +441,26 @@ def test_without_scripts_there_is_a_picture(browser, name):
     still = tab.locator(f'[data-play="{name}"] .play-still').first
     assert still.is_visible() and len(still.get_attribute("aria-label")) > 40
     tab.close()
+
+
+OLD = {
+    "no kernels": "Object.defineProperty(window, 'duelingKernels', {value: null})",
+    "no WebAssembly": "delete window.WebAssembly",
+    "small modules only": "WebAssembly.Module = function () { throw new RangeError('4 KB') }",
+}
+
+
+@pytest.mark.parametrize("old", OLD)
+def test_where_the_kernels_cannot_run_the_picture_stays(browser, old):
+    for name in sorted(THINGS):
+        tab = browser.new_page()
+        heard = listen(tab, BOOK.as_uri())
+        tab.add_init_script(OLD[old])
+        tab.goto(page_with(name).as_uri(), wait_until="domcontentloaded")
+        box = tab.locator(f'[data-play="{name}"]').first
+        assert box.locator(".play-still").is_visible() and box.locator(".play-live").count() == 0
+        assert heard == {"console": [], "outside": [], "failed": []}
+        tab.close()
 
 
 @pytest.mark.parametrize("name", ["bandit", "reductions", "steps"])

@@ -125,6 +125,9 @@ def test_a_plot_is_the_mean_in_a_band(result):
     assert edge[:, 1].max() == high.max() and edge[:, 1].min() == low.min()
     assert result.plot(ax, band=None) is ax and len(ax.lines) == 2 and len(ax.collections) == 1
     assert ax.get_xscale() == "log" and line.get_label() == "Sparring(UCB, alpha=3)"
+    for one in (0.1, (0.1, 0.5, 0.9)):
+        with pytest.raises(ValueError, match=r"band is .*; it must be two shares of the runs"):
+            result.plot(ax, band=one)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +170,12 @@ def test_round_trip(result, tmp_path):
     back = Result.load(path)
     assert same(result, back) and back.about == result.about
     assert path.stat().st_size < 10_000
+
+
+def test_results_may_be_sought_and_collected(result, tmp_path):
+    """Arrays have no one truth: a result is itself alone."""
+    back = Result.load(result.save(tmp_path / "file.npz"))
+    assert result not in [back] and result in [back, result] and len({result, back}) == 2
 
 
 def test_any_name_is_kept(result, tmp_path):

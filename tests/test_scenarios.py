@@ -300,6 +300,31 @@ def test_a_scenario_needs_no_more_than_its_base_asks_for():
         plain(Coin(), Uniform(), regret="none")
 
 
+class Toss(Coin):
+    """A scenario without a regret."""
+
+    regrets = ()
+
+    def measure(self, game, regret=None):
+        return {"right": game.plays[1].sum()} if self.regret(regret) == "none" else None
+
+
+def test_a_scenario_may_have_no_regret():
+    result = plain(Toss(), Uniform(), T=20)
+    assert result.arrays["right"].shape == (3,) and result.about["regret"] == "none"
+    assert repr(result).endswith("T = 20, no regret, but right")
+    with pytest.raises(ValueError, match="regret is 'average'; did you mean 'none'"):
+        plain(Toss(), Uniform(), regret="average")
+
+
+@pytest.mark.parametrize("nothing", [None, {}, 3.0])
+def test_a_scenario_that_measures_nothing_is_refused(nothing, monkeypatch):
+    monkeypatch.setattr(Toss, "measure", lambda self, game, regret=None: nothing)
+    words = r"measure of Toss\(coin/.*\) is .*; it must be arrays by name"
+    with pytest.raises(ValueError, match=words):
+        plain(Toss(), Uniform())
+
+
 def test_the_base_leaves_game_and_measure_to_its_scenarios():
     bare = Scenario("bare", "none")
     for call in (lambda: bare.game(1, None, None), lambda: bare.measure(None)):
@@ -339,14 +364,18 @@ def test_scenarios_sets_and_algorithms_are_values_that_nothing_changes(value, ag
     value = again(value)
     assert isinstance(value, Value) and vars(value)
     for name, before in vars(value).items():
-        with pytest.raises(AttributeError, match=f"{name} of .* is set for good"):
-            setattr(value, name, before)
+        for change in (partial(setattr, value, name, before), partial(delattr, value, name)):
+            with pytest.raises(AttributeError, match=f"{name} of .* is set for good"):
+                change()
         assert not (isinstance(before, np.ndarray) and before.flags.writeable), name
         assert name == "_tables" or not isinstance(before, dict | list), name
 
 
+@pytest.mark.parametrize("again", [lambda value: value, copied], ids=["it", "copy"])
 @pytest.mark.parametrize("game", SCENARIOS, ids=repr)
-def test_what_a_scenario_makes_is_read_only(game):
+def test_what_a_scenario_makes_is_read_only(game, again):
+    [game.table(regret) for regret in game.regrets if isinstance(game, Preferences)]
+    game = again(game)
     arrays = [array for pair in getattr(game, "atoms", ()) for array in pair]
     arrays += [game.table(regret) for regret in game.regrets if isinstance(game, Preferences)]
     arrays += [game.X.spanner()] if hasattr(game, "X") else []

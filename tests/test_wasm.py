@@ -323,16 +323,19 @@ def test_every_letter_of_a_still_picture_stands_in_the_middle_of_its_card(thing)
         assert at == x + width / 2 and 4.5 < foot - (y + height / 2) < 6.5
 
 
-def test_a_thing_to_play_has_its_still_picture_and_its_caption():
+def test_a_thing_to_play_has_its_still_picture_and_its_caption(monkeypatch):
+    begun = []
+    monkeypatch.setattr(play, "begin_kernels", begun.append)
     state = SimpleNamespace(nested_parse=lambda words, at, box: box.append(nodes.Text(words[at])))
     asked = SimpleNamespace(
         arguments=["steps"],
         options={"algorithm": "Champion"},
-        env=SimpleNamespace(docname="p", metadata={"p": {}}),
+        env=SimpleNamespace(docname="p", metadata={"p": {}}, app="app"),
         **{"state": state, "content": ["Words."], "content_offset": 0},
     )
     opened, caption, closed = play.Play.run(asked)
-    assert asked.env.metadata == {"p": {"play": "1"}} and closed.astext() == "</div>"
+    assert asked.env.metadata == {"p": {"play": "1"}} and begun == ["app"]
+    assert closed.astext() == "</div>"
     assert caption.astext() == "Words." and caption["classes"] == ["play-caption"]
     assert '<div class="play" data-play="steps" data-algorithm="Champion">' in opened.astext()
     assert stills.still("steps", "Champion")[0] in opened.astext()
@@ -349,7 +352,7 @@ def test_a_thing_to_play_shows_the_book_s_own_results_if_they_are_there(tmp_path
 
 
 def test_pages_whose_kernels_cannot_be_made_show_still_pictures(tmp_path, monkeypatch):
-    def refuse(root):
+    def refuse(*words):
         raise place.Refusal("there is no compiler")
 
     warnings = []
@@ -376,6 +379,20 @@ def test_two_makes_are_the_same_bytes(tmp_path):
         subprocess.run(command, env=env, cwd=ROOT, check=True)
     assert (tmp_path / "1").read_bytes() == (tmp_path / "2").read_bytes()
     assert (tmp_path / "1").read_bytes() == bundle.file(ROOT).read_bytes()
+
+
+def test_a_page_without_kernels_is_told_so(tmp_path, monkeypatch):
+    def missing(root):
+        raise place.Refusal("no compiler")
+
+    monkeypatch.setattr(bundle, "file", missing)
+    (tmp_path / "_static" / "play").mkdir(parents=True)
+    env = SimpleNamespace(metadata={"a": {"play": "1"}, "b": {}})
+    folders = {"outdir": tmp_path, "srcdir": tmp_path}
+    app = SimpleNamespace(builder=SimpleNamespace(name="html"), env=env, **folders)
+    play.write_kernels(app, None)
+    kernels_file = tmp_path / "_static" / "play" / "kernels.js"
+    assert kernels_file.read_text() == "window.duelingKernels = null;\n"
 
 
 def test_the_module_does_not_know_where_it_was_made():

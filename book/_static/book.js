@@ -26,8 +26,9 @@
 /* On a narrow screen each row of a table of sentences becomes a card (custom.css): every entry is
    told the name of its column, and a screen reader that it is still a table. */
 document.addEventListener("DOMContentLoaded", () => {
+  const SENTENCES = ".tag_wide-table table, div.ledger table, table.autosummary";
   const roles = { THEAD: "rowgroup", TBODY: "rowgroup", TR: "row", TH: "columnheader", TD: "cell" };
-  for (const table of document.querySelectorAll(".tag_wide-table table, div.ledger table")) {
+  for (const table of document.querySelectorAll(SENTENCES)) {
     const names = [...table.querySelectorAll("thead th")].map((head) => head.textContent);
     table.setAttribute("role", "table");
     for (const part of table.querySelectorAll("thead, tbody, tr, th, td")) {
@@ -35,7 +36,7 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     for (const row of table.tBodies[0]?.rows ?? []) {
       const filled = [...row.cells].filter((entry) => entry.textContent.trim());
-      if (filled.length < 2) continue; // the heading of a group
+      if (filled.length < 2 || !names.length) continue; // the heading of a group, or no heads
       for (const entry of filled) entry.dataset.column = names[entry.cellIndex];
     }
   }

@@ -5,7 +5,7 @@ import linecache
 from collections.abc import Callable, Iterator
 from functools import partial
 from operator import index
-from types import FrameType, TracebackType
+from types import FrameType, FunctionType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -281,7 +281,9 @@ class Own(Algorithm):
     """What :meth:`Algorithm.of` makes: a text with machines, each with its class's defaults."""
 
     def __init__(self, text: Callable, machines: tuple, name: str | None = None):
-        title, names = called(text), [_titled(machine) for machine in machines]
+        if not isinstance(text, FunctionType):
+            checks.refuse("text", text, "a plain function, text(*machines, game)")
+        title, names = text.__name__, [_titled(machine) for machine in machines]
         for machine in machines:
             check_machine(machine, {})
         try:

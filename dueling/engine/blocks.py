@@ -27,7 +27,7 @@ from numba.extending import (
 )
 from numba.np.arrayobj import populate_array
 
-from .frozen import compiled, foreign, kept, places
+from .frozen import foreign, inlined, kept, places
 
 
 class Layout(types.Type):
@@ -40,7 +40,7 @@ class Layout(types.Type):
 
     def __init__(self, cls: type, fields: dict, checked: bool):
         self.cls, self.fields, self.texts = cls, fields, _texts(cls)
-        self.methods = {name: compiled(f, checked) for name, f in self.texts.items()}
+        self.methods = {name: inlined(f, checked) for name, f in self.texts.items()}
         self.objects = {name for name, field in fields.items() if isinstance(field, Layout)}
         self.foreign = foreign(cls) or any(fields[name].foreign for name in self.objects)
         self.at, self.format = {}, ""

@@ -155,11 +155,11 @@ def preferences(name: str, value: Any, antisymmetric: bool = True) -> np.ndarray
     return P
 
 
-def names(name: str, value: Iterable, K: int) -> tuple[str, ...]:
+def names(name: str, value: Any, K: int) -> tuple[str, ...]:
     """The value as a name for each of the K arms, no two alike."""
-    words = tuple(map(str, value))
+    words = tuple(map(str, value)) if np.iterable(value) and not isinstance(value, str) else ()
     if len(set(words)) != K or len(words) != K:
-        refuse(name, list(words), f"{K} different names")
+        refuse(name, value, f"{K} different names")
     return words
 
 

@@ -7,7 +7,7 @@ family of comparisons.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from itertools import product
@@ -68,7 +68,7 @@ def signs(final: Mapping[str, Mapping[str, np.ndarray]], level: float = 0.01) ->
 
 def compare(
     games: Any,
-    algorithms: str | Algorithm | Callable | Sequence,
+    algorithms: str | Algorithm | Callable | Iterable,
     T: int = 32000,
     runs: int = 400,
     seed: int = 2014,
@@ -76,8 +76,9 @@ def compare(
 ) -> Comparison:
     """Each algorithm on each game, with common random numbers: what :func:`simulate` gives of each.
 
-    ``games`` and ``algorithms`` are lists of what :func:`simulate` takes, or one such thing, and
-    ``options`` are its options. Every pair plays a few rounds first, so that mistakes show early.
+    ``games`` and ``algorithms`` are lists of what :func:`simulate` takes (``ALGORITHMS`` will do),
+    or one such thing, and ``options`` are its options. Every pair plays a few rounds first, so that
+    mistakes show early.
 
     >>> compare("YJ", ["IF", "Sparring"], T=500, runs=20, compiled=False)
     game  algorithm               regret  error  median  worst  place
@@ -96,8 +97,9 @@ def compare(
 
 
 def _listed(name: str, things: Any) -> list:
-    listed = list(things) if isinstance(things, list | tuple) else [things]
-    return listed or checks.refuse(name, things, "not empty")
+    if isinstance(things, str) or hasattr(things, "__array__") or not isinstance(things, Iterable):
+        return [things]
+    return list(things) or checks.refuse(name, things, "not empty")
 
 
 def _names(trial: Result) -> tuple[str, str]:

@@ -34,7 +34,7 @@ from numba.core import ir
 from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
 from .blocks import Layout, attach, fields, kind, layout_of, pack, write_back
-from .frozen import compilable, compiled, current, foreign, kept, places
+from .frozen import compilable, current, foreign, inlined, kept, places
 
 __all__ = ["compilable", "fields", "kind", "run"]
 
@@ -70,7 +70,7 @@ def _apart(make: Callable):
 def _kernel(text: Callable, layouts: tuple, checked: bool) -> tuple[Callable, list]:
     if config.DISABLE_JIT:
         raise ValueError("numba may not compile: unset NUMBA_DISABLE_JIT, or use compiled=False.")
-    loop, attached = compiled(text, checked), attach(layouts)
+    loop, attached = inlined(text, checked), attach(layouts)
 
     @njit(nogil=True, no_cfunc_wrapper=True)
     def kernel(addresses):

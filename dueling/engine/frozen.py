@@ -95,14 +95,18 @@ def _is_helper(value) -> bool:
     return isinstance(value, FunctionType) and hasattr(value, "compilable")
 
 
-def compiled(f: FunctionType, checked: bool) -> Callable:
+def inlined(f: FunctionType, checked: bool) -> Callable:
     """The function for the compiler; the helpers that it calls are compiled functions too."""
     helpers = []
 
     def swapped(value):
         if not _is_helper(value) or value is f:
             return value
-        helpers.append(kept((value, checked), lambda: (compiled(value, checked), places(value))))
+        try:
+            helpers.append(kept((value, checked), lambda: (inlined(value, checked), places(value))))
+        except RecursionError:
+            such = "calls itself by way of its helpers; compiled=False runs it as plain Python"
+            raise ValueError(f"{value.__name__} {such}.") from None
         return helpers[-1]
 
     names = [name for name in _names(f.__code__) if name in f.__globals__]
@@ -110,6 +114,6 @@ def compiled(f: FunctionType, checked: bool) -> Callable:
     cells = tuple(CellType(swapped(cell.cell_contents)) for cell in f.__closure__ or ())
     copy = FunctionType(f.__code__, names, f.__name__, f.__defaults__, cells or None)
     options = {"forceinline": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    inlined = njit(boundscheck=checked, **options)(copy if helpers else f)
-    inlined.helpers = helpers
-    return inlined
+    function = njit(boundscheck=checked, **options)(copy if helpers else f)
+    function.helpers = helpers
+    return function

@@ -72,8 +72,9 @@ class Scenario(Value):
         return f"{type(self).__name__}({self.name})"
 
     def regret(self, name: str | None) -> str:
-        """The name, if it is one of the regrets; None is the first of them."""
-        return checks.one_of("regret", self.regrets[0] if name is None else name, self.regrets)
+        """The name, if it is one of the regrets; None is the first of them, or "none"."""
+        regrets = self.regrets or ("none",)
+        return checks.one_of("regret", regrets[0] if name is None else name, regrets)
 
     def game(self, T: int, checkpoints: np.ndarray, rng, permute: bool = True) -> Rounds:
         """A new game of T rounds on the run's generator, which draws the order of the arms."""

@@ -2,6 +2,7 @@
 
 import json
 import platform
+import re
 import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +16,7 @@ ORIGIN = ("versions", "python", "machine", "commit", "format", "key", "checksum"
 def provenance(settings: dict) -> dict:
     """The settings, as JSON can hold them, together with versions, platform and commit."""
     return {
-        **json.loads(json.dumps(settings, default=_plain)),
+        **plain(settings),
         "versions": {name: _version(name) for name in ("dueling", "numpy", "numba", "scipy")},
         "python": platform.python_version(),
         "machine": f"{platform.system()}-{platform.machine()}",
@@ -31,9 +32,15 @@ def settings(about: dict) -> dict:
     return {name: value for name, value in about.items() if name not in ORIGIN}
 
 
-def _plain(value):
-    """NumPy's numbers and arrays as Python's, anything else by its name."""
-    return value.tolist() if hasattr(value, "tolist") else getattr(value, "__name__", repr(value))
+def plain(settings: dict) -> dict:
+    """The settings as JSON gives them back: arrays as lists, functions and objects by name."""
+
+    def entry(value):
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        return getattr(value, "__name__", re.sub(r" at 0x[0-9a-f]+", "", repr(value)))
+
+    return json.loads(json.dumps(settings, default=entry))
 
 
 @cache

@@ -17,7 +17,7 @@ from .audit import audit, checksum
 FORMAT = "dueling result 2"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Result:
     """What :func:`~dueling.engine.simulation.simulate` returns.
 
@@ -128,6 +128,8 @@ class Result:
 
     def plot(self, ax: Any = None, band: Sequence[float] | None = (0.1, 0.9), **line) -> Any:
         """Draw the mean regret, and a band between two quantiles, on these or new axes."""
+        if band is not None and np.shape(band) != (2,):
+            checks.refuse("band", band, "two shares of the runs, such as (0.1, 0.9), or None")
         ax = optional("matplotlib.pyplot", "plot").subplots()[1] if ax is None else ax
         style = {"label": self.about.get("algorithm")} | line
         (curve,) = ax.plot(self.checkpoints, self.mean(), **style)

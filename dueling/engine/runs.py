@@ -31,21 +31,19 @@ class Setting:
 
     def run(self, r: int) -> dict:
         """What is measured of run r."""
-        rng = stream(self.scenario, self.algorithm, self.seed, r, self.common)
-        game = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
+        game = self.game(r)
         try:
             self.algorithm.play(game, self.compiled)
         except (IndexError, ValueError) as error:
             if isinstance(error, IndexError) or OUTSIDE in str(error):
-                self.replay(r)
+                self.algorithm.replay(self.game(r), self.scenario.is_arm)  # it names the place
             raise
         return self.measure(game, r)
 
-    def replay(self, r: int) -> None:
-        """Play run r again in plain Python, which knows where its fault is."""
+    def game(self, r: int) -> Rounds:
+        """The game of run r, before its first round."""
         rng = stream(self.scenario, self.algorithm, self.seed, r, self.common)
-        game = self.scenario.game(self.T, self.checkpoints, rng, self.permute)
-        self.algorithm.replay(game, self.scenario.is_arm)
+        return self.scenario.game(self.T, self.checkpoints, rng, self.permute)
 
     def measure(self, game: Rounds, r: int) -> dict:
         """What is measured of the finished game of run r."""

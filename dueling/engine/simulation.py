@@ -117,7 +117,8 @@ def rehearse(setting: Setting) -> None:
         raise ValueError(f"{algorithm} divides by zero in its first {T} rounds.") from None
     if plain.t != T:
         raise ValueError(f"{algorithm} played {plain.t} of {T} rounds; it must play them all.")
-    setting.measure(plain, 0)  # a regret that the scenario does not have is refused here
+    measured = setting.measure(plain, 0)  # refuses a regret that the scenario does not have
+    checks.instance(dict, "arrays by name", f"measure of {setting.scenario}", measured)
     if setting.compiled:
         algorithm.play(fast)
         state = [game.rng.bit_generator.state for game in (plain, fast)]

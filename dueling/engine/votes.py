@@ -43,14 +43,14 @@ def tally(log: Iterable[Sequence], counts: Iterable[int] | None = None) -> tuple
     (array([[0. , 2.5],
            [1.5, 0. ]]), ['tea', 'milk'])
     """
-    rows = [_row(r, row) for r, row in enumerate(log)]
+    rows = [_row(r, row) for r, row in enumerate(log if np.iterable(log) else [log])]
     times = [1] * len(rows) if counts is None else [checks.whole("counts", n, 0) for n in counts]
     if len(times) != len(rows):
         raise ValueError(f"counts has {len(times)} entries; the log has {len(rows)} rows.")
     names = list(dict.fromkeys(name for a, b, _ in rows for name in (a, b)))
-    W = np.zeros((len(names), len(names)))
+    W, place = np.zeros((len(names), len(names))), {name: i for i, name in enumerate(names)}
     for (a, b, share), n in zip(rows, times, strict=True):
-        i, j = names.index(a), names.index(b)
+        i, j = place[a], place[b]
         W[i, j] += n * share
         W[j, i] += n * (1 - share)
     return W, names
@@ -59,9 +59,11 @@ def tally(log: Iterable[Sequence], counts: Iterable[int] | None = None) -> tuple
 def _row(r: int, row: Any) -> tuple:
     """The names a and b of a row, and a's share of the win: 1, 0 or a half."""
     entries = () if isinstance(row, str) or not np.iterable(row) else tuple(row)
-    if len(entries) not in (2, 3) or entries[0] == entries[1]:
+    names = entries[:2]
+    strange = any(name in TIES or name != name for name in names)  # nan is not itself
+    if len(entries) not in (2, 3) or names[0] == names[1] or strange:
         such = "it must be (winner, loser) or (a, b, outcome), of two different names"
-        raise ValueError(f"row {r} of the log is {row!r}; {such}.")
+        raise ValueError(f"row {r} of the log is {row!r}; {such}; {TIES[1]!r} is none.")
     a, b, *outcome = entries
     if not outcome:
         return a, b, 1.0

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..engine import checks, files
 from ..engine.algorithm import Algorithm
+from ..engine.provenance import plain
 
 FORMAT = {"format": "dueling live log", "version": 1}
 
@@ -14,12 +15,7 @@ FORMAT = {"format": "dueling live log", "version": 1}
 def head(algorithm: Algorithm, **settings) -> dict:
     """The first line: format and version, the algorithm by name and settings, arms and seed."""
     named = {"algorithm": algorithm.name, "parameters": algorithm.settings()}
-    return json.loads(json.dumps(FORMAT | named | settings, default=_plain))
-
-
-def _plain(v: Any) -> Any:
-    """A parameter as JSON has it, the same in every process."""
-    return v.tolist() if hasattr(v, "tolist") else getattr(v, "__qualname__", str(v))
+    return plain(FORMAT | named | settings)
 
 
 def _bytes(entry: dict | tuple | list) -> bytes:

@@ -4,7 +4,8 @@ import os
 import threading
 import weakref
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -124,6 +125,7 @@ class Live:
     def _clear(self) -> None:
         K = len(self.arms)
         self._log, self._lock, self._process = None, threading.RLock(), os.getpid()
+        self._torn = False  # whether an interruption came within a step
         orders = np.random.SeedSequence(self.seed, spawn_key=(1,))
         self._orders = np.random.default_rng(orders)
         self._swapped = bool(self._orders.integers(2))  # whether the next duel is shown as (y, x)
@@ -157,7 +159,7 @@ class Live:
 
     def ask(self) -> Duel:
         """The next duel to show."""
-        with self._here():
+        with self._step():
             if not self.on():
                 raise ValueError(f"ask comes after the last round; T is {self.T}.")
             x, y, _ = self._turns.duel
@@ -176,7 +178,7 @@ class Live:
 
     def tell(self, duel: Duel | int, winner: str | None = None) -> None:
         """Take the vote on an open duel: the winner's name, or None for a tie."""
-        with self._here():
+        with self._step():
             shown = self._opened(duel)
             if not isinstance(winner, str | None) or winner not in (*shown.duel[1:], *TIES):
                 allowed = f"{shown.duel.first!r}, {shown.duel.second!r} or None for a tie"
@@ -188,7 +190,7 @@ class Live:
 
     def drop(self, duel: Duel | int) -> None:
         """Give up an open duel: its judge does not answer. A vote that comes later is refused."""
-        with self._here():
+        with self._step():
             shown = self._opened(duel)
             self._note("drop", shown.duel.number)
             del self._open[shown.duel.number]
@@ -199,7 +201,23 @@ class Live:
         """The lock, in the process that made the session: its text waits nowhere else."""
         if os.getpid() != self._process:
             checks.refuse("process", os.getpid(), f"{self._process}, or load the log in this one")
+        if self._torn:
+            way = "load its log, or save it first"
+            raise ValueError(f"session was interrupted within a step; {way}.")
         return self._lock
+
+    @contextmanager
+    def _step(self) -> Iterator[None]:
+        """A change. Who interrupts it, with Ctrl-C, leaves the log whole and the session torn."""
+        with self._here():
+            self._here()  # asked again: another thread may have been interrupted meanwhile
+            try:
+                yield
+            except Exception:  # a refusal, or a mistake of the text
+                raise
+            except BaseException:
+                self._torn = True
+                raise
 
     def __reduce__(self):
         raise TypeError("a live session cannot be copied or pickled; save it, and load the log.")
@@ -267,7 +285,7 @@ class Live:
             winner=self.arms[leader] if least[leader] >= np.log(K / delta) else None,
             low=low,
             high=high,
-            regret=float(cost @ (share - 0.5) / 2),
+            regret=max(0.0, float(cost @ (share - 0.5) / 2)),
             regret_most=float(cost @ (high[leader] - 0.5) / 2),
             first=first / max(first + second, 1),
             order_evidence=_two_sided(first, second),

@@ -6,7 +6,7 @@ from ..engine import checks
 from ..engine.algorithm import Algorithm, Single, label
 from ..reductions import Doubler
 from .algebra import put
-from .games import LINKS
+from .games import LINK_NAMES
 
 
 class AverageArm:
@@ -139,8 +139,9 @@ class LinearDoubler(Doubler):
             )
         if game.link != 0:
             raise ValueError(
-                f"memory is 'average', but the link is {LINKS[game.link]}: only under the linear "
-                "link does the average arm win as often as a random arm; use memory='counts'."
+                f"memory is 'average', but the link is {LINK_NAMES[game.link]}: only under the "
+                "linear link does the average arm win as often as a random arm; use "
+                "memory='counts'."
             )
         return self.new_machine(game), AverageArm(X, game.rng)
 

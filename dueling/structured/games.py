@@ -9,7 +9,7 @@ from ..engine.protocol import Rounds, Scenario
 from .algebra import dot, put
 from .sets import TOLERANCE, Arms, Ellipsoid, vector
 
-LINKS = ("linear", "logit", "natural")
+LINK_NAMES = ("linear", "logit", "natural")
 
 
 class LinearRounds(Rounds):
@@ -48,7 +48,7 @@ class LinearRounds(Rounds):
 
 
 class LinearGame(LinearRounds):
-    """A dueling game over the arms of X; ``link`` is a place in :data:`LINKS`."""
+    """A dueling game over the arms of X; ``link`` is a place in :data:`LINK_NAMES`."""
 
     def __init__(self, X, mu, offset, link, T, checkpoints, rng):
         super().__init__(X, mu, offset, T, checkpoints, rng)
@@ -104,7 +104,7 @@ class LinearUtilities(Scenario):
             raise ValueError(f"X is {X!r}; it must be a set of arms, such as Ball(2).")
         self.X, self.mu = X, vector("mu", mu, X.d)
         self.offset = checks.real("offset", offset, "a finite number", lambda o: True)
-        self.link = LINKS.index(checks.one_of("link", link, LINKS))
+        self.link = LINK_NAMES.index(checks.one_of("link", link, LINK_NAMES))
         self.top = self.utility(X.best(self.mu))
         self.bottom = self.utility(X.best(-self.mu))
         if self.bottom < -TOLERANCE or self.top > 1 + TOLERANCE:
@@ -149,19 +149,19 @@ class LinearUtilities(Scenario):
     def facts(self) -> dict:
         """The arms, the utilities and the name of the link."""
         arms = {name: value for name, value in vars(self.X).items() if not name.startswith("_")}
-        names = {"arms": repr(self.X), "link": LINKS[self.link]}
+        names = {"arms": repr(self.X), "link": LINK_NAMES[self.link]}
         return {**arms, **names, "mu": self.mu, "offset": self.offset}
 
     def is_arm(self, x) -> bool:
         """Whether x is an arm of the game."""
-        return isinstance(x, np.ndarray) and x.shape == (self.X.d,) and self.X.contains(x)
+        return isinstance(x, np.ndarray) and self.X.contains(x)
 
     def inside(self, m: float | None = None) -> "LinearCardinal":
         """The bandit that Doubler's machine meets in an epoch: means (1 + mu(y) - m) / 2.
 
         m is the mean utility of the left player, by default that of the best arm.
         """
-        m = self.top if m is None else m
+        m = self.top if m is None else checks.real("m", m, "a finite number", lambda m: True)
         name = f"inside {self.name} at {m:.6g}"
         return LinearCardinal(self.X, self.mu / 2, (1 + self.offset - m) / 2, name)
 

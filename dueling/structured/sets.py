@@ -24,7 +24,7 @@ REACH = 1 + 1e-3  # how far the coordinates of an arm may leave [-1, 1]
 
 
 class Arms(Value):
-    """A compact set of arms in R^d; a subclass gives ``argmax(c, x)`` and array fields.
+    """A compact set of arms in R^d; a subclass gives ``argmax``, ``holds`` and array fields.
 
     ``convex`` says whether the average of arms is an arm.
 
@@ -39,9 +39,19 @@ class Arms(Value):
 
     def best(self, c) -> np.ndarray:
         """A new vector: the arm that maximises <c, x>."""
-        x = np.zeros(self.d)
-        self.argmax(vector("c", c, self.d), x)
+        x, c = np.zeros(self.d), vector("c", c, self.d)
+        power = np.frexp(abs(c).max(initial=0))[1]  # so that no square leaves the floats
+        self.argmax(np.ldexp(c, -power), x)
         return x
+
+    def contains(self, x) -> bool:
+        """Whether x is one of the arms."""
+        x = np.asarray(x)
+        return x.shape == (self.d,) and bool(np.isfinite(x).all() and self.holds(x))
+
+    def holds(self, x) -> bool:
+        """Whether the vector x of d finite numbers is an arm."""
+        raise NotImplementedError
 
     def vertices(self) -> np.ndarray | None:
         """The extreme points, one row for each; None where they are not listed."""
@@ -86,9 +96,9 @@ class Points(Arms):
         """All arms."""
         return self.points
 
-    def contains(self, x) -> bool:
-        """Whether x is one of the arms."""
-        return bool((abs(self.points - np.asarray(x)).max(axis=1) <= TOLERANCE).any())
+    def holds(self, x) -> bool:
+        """Whether x is one of the points."""
+        return (abs(self.points - x).max(axis=1) <= TOLERANCE).any()
 
 
 class Polytope(Points):
@@ -100,9 +110,9 @@ class Polytope(Points):
 
     convex = True
 
-    def contains(self, x) -> bool:
+    def holds(self, x) -> bool:
         """Whether x is a convex combination of the points (a linear program)."""
-        if super().contains(x):
+        if super().holds(x):
             return True
         A = np.vstack([self.points.T, np.ones(len(self.points))])
         weights = linprog(np.zeros(len(self.points)), A_eq=A, b_eq=np.append(x, 1.0))
@@ -136,9 +146,9 @@ class Inequalities(Arms):
             raise ValueError(f"the set of all x with A x <= b is {what}; a set of arms is compact.")
         x[:] = solution.x
 
-    def contains(self, x) -> bool:
+    def holds(self, x) -> bool:
         """Whether A x <= b."""
-        return bool((self.A @ x <= self.b + TOLERANCE).all())
+        return (self.A @ x <= self.b + TOLERANCE).all()
 
     def polytope(self) -> Polytope:
         """The same set by its vertices, which compiles; the set must have an interior."""
@@ -164,10 +174,8 @@ class Ellipsoid(Arms):
     """
 
     def __init__(self, centre, shape):
-        self.centre, self.shape = (
-            checks.numbers("centre", centre, 1),
-            checks.numbers("shape", shape, 2),
-        )
+        self.centre = checks.numbers("centre", centre, 1)
+        self.shape = checks.numbers("shape", shape, 2)
         self.d = len(self.centre)
         square = (self.d, self.d)
         if self.shape.shape != square:
@@ -186,9 +194,9 @@ class Ellipsoid(Arms):
             for j in range(self.d):
                 x[i] += self.shape[i, j] * z[j] / norm
 
-    def contains(self, x) -> bool:
+    def holds(self, x) -> bool:
         """Whether x is in the ellipsoid."""
-        return bool(np.linalg.norm(np.linalg.solve(self.shape, x - self.centre)) <= 1 + TOLERANCE)
+        return np.linalg.norm(np.linalg.solve(self.shape, x - self.centre)) <= 1 + TOLERANCE
 
 
 class Ball(Ellipsoid):
@@ -242,10 +250,9 @@ class Box(Arms):
         bits = (np.arange(2**self.d)[:, None] >> np.arange(self.d)) & 1
         return np.where(bits == 1, self.high, self.low)
 
-    def contains(self, x) -> bool:
+    def holds(self, x) -> bool:
         """Whether x is in the box."""
-        x = np.asarray(x)
-        return bool(((self.low - TOLERANCE <= x) & (x <= self.high + TOLERANCE)).all())
+        return ((self.low - TOLERANCE <= x) & (x <= self.high + TOLERANCE)).all()
 
 
 class Simplex(Arms):
@@ -271,10 +278,9 @@ class Simplex(Arms):
         """The unit vectors."""
         return np.eye(self.d)
 
-    def contains(self, x) -> bool:
+    def holds(self, x) -> bool:
         """Whether x is in the simplex."""
-        x = np.asarray(x)
-        return bool((x >= -TOLERANCE).all() and abs(x.sum() - 1) <= TOLERANCE)
+        return (x >= -TOLERANCE).all() and abs(x.sum() - 1) <= TOLERANCE
 
 
 def spanner(X: Arms) -> np.ndarray:

@@ -80,12 +80,6 @@ def tail_B2(s: ArrayLike, g: float, T: float, alpha: float) -> Any:
 # UCB: regret of one cardinal bandit with means mu
 
 
-def ucb(mu: ArrayLike, T: ArrayLike, alpha: float) -> Any:
-    r"""Lemma A3 summed: regret of UCB, :math:`2\beta H\ln T+(1+\frac2\alpha)\sum_y\Delta_y`."""
-    Delta = _suboptimal(mu)
-    return 2 * (alpha + 2) * np.sum(1 / Delta) * np.log(T) + (1 + 2 / alpha) * Delta.sum()
-
-
 def ucb_sharp(mu: ArrayLike, T: float, alpha: float, eps: ArrayLike = EPS) -> float:
     r"""Lemma A2 summed: regret of UCB, :math:`\min(T\Delta_{\max},\sum_y\Delta_yA(\Delta_y,T))`."""
     return _machine(_suboptimal(mu), T, alpha, eps)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import re
 import shutil
 from importlib.metadata import files
@@ -16,6 +17,12 @@ from sphinx.config import Config
 from .. import place
 
 SHORT = 16  # letters of code in a sentence that are not broken over two lines
+BOUND = 40  # letters of a formula in TeX that is kept with the marks beside it
+END = r"\square"  # the end of a proof does not begin a line
+BEFORE = re.compile(r"[(\[“]*\Z"), re.compile(r"\S* *\Z")
+AFTER = re.compile(r"[-–’”\w.,;:!?)\]]*")
+NUMBER = re.compile(r"[-−]?\d*[\d.,/]*\d(?:\s?%)?(?:\s±\s[\d.]+(?:\s?%)?)?")
+VERBATIM = nodes.literal, nodes.FixedTextElement, nodes.math, nodes.raw
 MATHJAX = ("tex-mml-chtml.js", "output/chtml/fonts/woff-v2/", "input/tex/extensions/")
 
 ROOT_PAGE = """<!doctype html>
@@ -39,6 +46,12 @@ def announce_profile(app: Sphinx, config: Config) -> None:
         config.html_theme_options["announcement"] = text
 
 
+def collect_seldom(app: Sphinx) -> None:
+    """Look for garbage seldom: trees of pages are large, and it was a third of all the work."""
+    gc.freeze()
+    gc.set_threshold(50_000)
+
+
 def write_side_by_side(app: Sphinx, env: Any) -> None:
     """Write pages on all cores, once they are read: sphinx-proof reads on one core alone."""
     app.parallel = joblib.cpu_count()
@@ -57,6 +70,50 @@ def keep_short_code(app: Sphinx, doctree: nodes.document, docname: str) -> None:
     for node in doctree.findall(nodes.literal):
         if len(node.astext()) <= SHORT:
             node["classes"].append("short")
+
+
+def bind_marks(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep a short formula and the marks that touch it on one line: browsers break beside it."""
+    for line, at, formula in children(doctree, nodes.math):
+        if len(formula.astext()) > BOUND:
+            continue
+        bound = nodes.inline("", "", formula.deepcopy(), classes=["bound"])
+        if at + 1 < len(line) and isinstance(line[at + 1], nodes.Text):
+            rest, marks = line[at + 1], AFTER.match(line[at + 1])
+            bound += nodes.Text(marks[0])
+            line[at + 1] = nodes.Text(rest[marks.end() :])
+        if at and isinstance(line[at - 1], nodes.Text):
+            rest, marks = line[at - 1], BEFORE[formula.astext() == END].search(line[at - 1])
+            bound.insert(0, nodes.Text(marks[0]))
+            line[at - 1] = nodes.Text(rest[: marks.start()])
+        if bound.astext() != formula.astext():
+            line[at] = bound
+
+
+def keep_units(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Keep a number beside its sign of per cent on one line, and in a sentence beside its error."""
+    for line, at, text in children(doctree, nodes.Text):
+        touching = " (?=%)" if isinstance(line.parent, nodes.entry) else " (?=[%±])|(?<=±) "
+        kept = re.sub(touching, "\u00a0", text)
+        if kept != text and not isinstance(line, VERBATIM):
+            line[at] = nodes.Text(kept)
+
+
+def children(doctree: nodes.document, kind: type) -> list[tuple[nodes.Element, int, Any]]:
+    """All nodes of a kind, each after its parent and its place: what is pasted knows neither."""
+    lines = list(doctree.findall(nodes.Element))
+    return [(x, i, part) for x in lines for i, part in enumerate(x) if isinstance(part, kind)]
+
+
+def align_numbers(app: Sphinx, doctree: nodes.document, docname: str) -> None:
+    """Set columns of numbers to the right, the first column and empty ones apart."""
+    for table in doctree.findall(nodes.tgroup):
+        for column in list(zip(*table.findall(nodes.row)))[1:]:
+            below = [entry for entry in column if isinstance(entry.parent.parent, nodes.tbody)]
+            words = {entry.astext().strip() for entry in below} - {"", "none"}
+            if words and all(map(NUMBER.fullmatch, words)):
+                for entry in column:
+                    entry["classes"] = ["text-right"]
 
 
 def note_targets(app: Sphinx, doctree: nodes.document) -> None:
@@ -78,6 +135,12 @@ def mend_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines
             formula, parts = None, line.split("`")  # every second one is code or mathematics
             parts[::2] = [part.replace("|", r"\|") for part in parts[::2]]
             lines[i] = "`".join(parts)
+
+
+def mend_properties(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list):
+    """Keep napoleon from taking the words before a colon for the type of a property."""
+    if what == "property" and lines:
+        lines[0] = lines[0].replace(": ", " – ", 1)
 
 
 def copy_mathjax(app: Sphinx) -> None:
@@ -119,11 +182,16 @@ def finish(app: Sphinx, error: Exception | None) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """The extension's metadata."""
     app.connect("config-inited", announce_profile)
+    app.connect("builder-inited", collect_seldom)
     app.connect("env-updated", write_side_by_side)
     app.connect("autodoc-process-docstring", mend_bars)
+    app.connect("autodoc-process-docstring", mend_properties, priority=400)  # before napoleon
     app.connect("doctree-read", note_targets)
     app.connect("doctree-resolved", mend_proofs)
     app.connect("doctree-resolved", keep_short_code)
+    app.connect("doctree-resolved", bind_marks)
+    app.connect("doctree-resolved", keep_units)
+    app.connect("doctree-resolved", align_numbers)
     app.connect("html-page-context", mend_lists)
     app.connect("build-finished", finish, priority=400)  # before the default bare redirect
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

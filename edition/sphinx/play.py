@@ -46,6 +46,7 @@ class Play(SphinxDirective):
         name = directives.choice(self.arguments[0], THINGS)
         algorithm = self.options.get("algorithm", "")
         self.env.metadata[self.env.docname]["play"] = "1"
+        begin_kernels(self.env.app)
         picture, alt = stills.still(name, algorithm)
         told = {"play": name, "algorithm": algorithm, **results(name, algorithm)}
         marks = " ".join(f'data-{key}="{escape(value)}"' for key, value in told.items() if value)
@@ -95,13 +96,20 @@ def _version(app: Sphinx, script: str) -> str:
     return f"{crc32((Path(app.srcdir) / 'book' / '_static' / 'play' / script).read_bytes()):08x}"
 
 
+def begin_kernels(app: Sphinx) -> None:
+    """Begin to make the kernels, if need be, beside the reading of the pages on one core."""
+    if app.builder.name == "html" and not hasattr(app, "_kernels"):
+        root = Path(app.srcdir)
+        app._kernels = None if bundle.kept(root).is_file() else bundle.begun(root)
+
+
 def write_kernels(app: Sphinx, error: Exception | None) -> None:
     """Write the kernels, if a page needs them; without them the pages show still pictures."""
     if error or app.builder.name != "html" or not playing(app):
         return
     target = Path(app.outdir) / "_static" / "play" / "kernels.js"
     try:
-        shutil.copyfile(bundle.file(Path(app.srcdir)), target)
+        shutil.copyfile(bundle.file(Path(app.srcdir), getattr(app, "_kernels", None)), target)
     except place.Refusal as reason:
         target.write_text(f"{bundle.PREFIX}null;\n", encoding="utf-8")
         logger.warning("nothing can be played in these pages: %s", reason)

@@ -40,16 +40,27 @@ def digest() -> str:
     return hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
 
 
-def file(root: Path) -> Path:
-    """The file, made now unless it is there already."""
-    path = root / "_build" / "play" / f"kernels-{digest()}.js"
-    if not path.is_file():
-        command = [sys.executable, "-m", "edition.wasm.bundle", str(path)]
-        done = subprocess.run(
-            command, env=os.environ | {"NUMBA_OPT": "0"}, cwd=root, capture_output=True, text=True
-        )
-        if done.returncode:
-            raise place.Refusal(f"the kernels cannot be made: {done.stderr.strip()[-400:]}")
+def kept(root: Path) -> Path:
+    """Where the file is, once it is made."""
+    return root / "_build" / "play" / f"kernels-{digest()}.js"
+
+
+def begun(root: Path) -> subprocess.Popen:
+    """A process that makes the file."""
+    command = [sys.executable, "-m", "edition.wasm.bundle", str(kept(root))]
+    pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, env=os.environ | {"NUMBA_OPT": "0"}, cwd=root, **pipes)
+
+
+def file(root: Path, making: subprocess.Popen | None = None) -> Path:
+    """The file, once the process that is ``making`` it ends; else made now, if it is not there."""
+    path = kept(root)
+    if making is None and not path.is_file():
+        making = begun(root)
+    if making is not None:
+        _, errors = making.communicate()
+        if making.returncode:
+            raise place.Refusal(f"the kernels cannot be made: {errors.strip()[-400:]}")
     return path
 
 

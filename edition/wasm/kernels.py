@@ -21,7 +21,7 @@ from numba.core import config
 from dueling import BTMB, IF, Champion, Doubler, MultiSBM, Sparring
 from dueling.engine.algorithm import Algorithm
 from dueling.engine.blocks import attach, layout_of
-from dueling.engine.frozen import compiled
+from dueling.engine.frozen import inlined
 from dueling.game import Game
 from dueling.later import KLUCB
 from dueling.machines import UCB, Thompson, TsallisINF
@@ -79,7 +79,7 @@ def module(algorithms: dict[str, Algorithm] = ALGORITHMS) -> bytes:
 def _kernel(name: str, algorithm: Algorithm) -> llvm.ModuleRef:
     """The algorithm's loop over its objects, as a function of the addresses of their blocks."""
     layouts = tuple(layout_of(o) for o in dealt(algorithm))
-    loop, attached = compiled(algorithm.text, False), attach(layouts)
+    loop, attached = inlined(algorithm.text, False), attach(layouts)
 
     def kernel(addresses):
         loop(*attached(addresses))
@@ -90,8 +90,8 @@ def _kernel(name: str, algorithm: Algorithm) -> llvm.ModuleRef:
 
 def _function(text: Callable) -> llvm.ModuleRef:
     """A function of numbers of ``libm``."""
-    n, inlined = text.__code__.co_argcount, compiled(text, False)
-    call = (lambda x: inlined(x)) if n == 1 else (lambda x, y: inlined(x, y))
+    n, f = text.__code__.co_argcount, inlined(text, False)
+    call = (lambda x: f(x)) if n == 1 else (lambda x, y: f(x, y))
     return _alone(call, (types.float64,) * n, f"libm_{text.__name__}", ["double"] * n, "double")
 
 

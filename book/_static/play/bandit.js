@@ -1,12 +1,15 @@
 /* Be the bandit: twenty duels between covered cards, then the cards turn. The four reductions play
-   the same game on the same random numbers, as `simulate(..., T=20, runs=1, seed=...)` does. */
+   the same game on the same random numbers, as `simulate(..., runs=1, seed=...)` does, and go on. */
 "use strict";
 (() => {
   const { LETTERS, make, mount, python, speaker } = window.Board;
   const { PCG64, crc32, play, regret, utilities } = window.Dueling;
-  const ROUNDS = 20;
+  const [ROUNDS, LATER] = [20, 2000];
   const MU = [0.8, 0.7, 0.575, 0.45, 0.325, 0.2];
   const REDUCTIONS = ["Sparring", "MultiSBM", "Doubler", "Champion"];
+  const RULES =
+    "Each card hides a utility. Twenty times, pick two, and you are told which one is preferred. " +
+    "Then the cards turn. What your pairs lack to the best card is your regret: keep it small.";
 
   /* Gaps are multiples of 1/80: four digits say all, and Python rounds them alike. */
   const exact = (sum) => String(Number(sum.toFixed(4)));
@@ -48,6 +51,7 @@
         "New cards",
       );
       this.box.replaceChildren(
+        make("p", { class: "play-rules" }, make("b", {}, "Be the bandit. "), RULES),
         make(
           "div",
           { class: "play-cards", role: "group", "aria-label": "Six covered cards" },
@@ -58,9 +62,7 @@
         again,
       );
       this.box.dataset.seed = this.seed;
-      say(
-        `Game ${this.seed}. Each card hides a utility. Pick two cards; you are told which one is preferred.`,
-      );
+      say(`Game ${this.seed}, round 1 of ${ROUNDS}: pick two cards.`);
     }
 
     renew() {
@@ -107,45 +109,64 @@
       return [wins, wins + losses];
     }
 
+    /* The cards that won the largest share of their duels. */
+    favourites() {
+      const shares = this.cards.map((_, x) => this.tally(x)).map(([wins, n]) => (n ? wins / n : 0));
+      return [...LETTERS].filter((_, x) => shares[x] === Math.max(...shares) && shares[x]);
+    }
+
     turn(told) {
+      const best = this.order.indexOf(0);
       this.cards.forEach((card, x) => {
+        card.classList.remove("is-winner");
         card.classList.add("is-turned");
+        card.classList.toggle("is-best", x === best);
+        card.style.setProperty("--utility", `${100 * MU[this.order[x]]}%`);
         card.append(make("span", { class: "play-utility" }, `utility ${MU[this.order[x]]}`));
         card.setAttribute("aria-disabled", "true"); // it keeps the focus, which `disabled` would drop
       });
-      const settings = { T: ROUNDS, seed: this.seed, run: 0, checkpoints: [ROUNDS] };
-      const rows = REDUCTIONS.map((name) => {
-        const [sum] = regret(this.scenario, play(this.scenario, `${name}(UCB)`, settings));
-        return [`${name} over UCB`, sum];
-      });
-      const random = (ROUNDS * this.scenario.gaps.reduce((sum, gap) => sum + gap, 0)) / MU.length;
-      const all = [["You", this.lost], ...rows, ["A random pair each time, on average", random]];
-      all.sort((a, b) => a[1] - b[1]);
-      const body = all.map(([who, sum]) =>
+      const code = python();
+      code.show(this.code());
+      this.after.replaceChildren(this.table(), code.box);
+      const seen = this.favourites();
+      this.say(
+        `${told} The cards turn: ${LETTERS[best]} is best` +
+          (seen.length ? `; in your duels the largest share was won by ${seen.join(" and ")}. ` : ". ") +
+          `Your regret is ${exact(this.lost)}: in each round, the best utility less the mean of your two. ` +
+          "The reductions met the same cards and the same random numbers. Twenty rounds are few: they " +
+          "still explore, and may lose more than a player who picks at random. The last column shows what " +
+          "that buys.",
+      );
+    }
+
+    /* The regrets, least first: after the game, and of those who go on later too. */
+    table() {
+      const settings = { T: LATER, seed: this.seed, run: 0, checkpoints: [ROUNDS, LATER] };
+      const rows = REDUCTIONS.map((name) => [
+        `${name} over UCB`,
+        ...regret(this.scenario, play(this.scenario, `${name}(UCB)`, settings)),
+      ]);
+      const random = this.scenario.gaps.reduce((sum, gap) => sum + gap, 0) / MU.length;
+      rows.push(["You", this.lost]);
+      rows.push(["Random pairs, on average", ROUNDS * random, LATER * random]);
+      rows.sort((a, b) => a[1] - b[1]);
+      const body = rows.map(([who, ...sums]) =>
         make(
           "tr",
           { class: who === "You" ? "is-you" : "" },
           make("td", {}, who),
-          make("td", {}, exact(sum)),
+          make("td", {}, exact(sums[0])),
+          make("td", {}, sums.length > 1 ? sums[1].toFixed(0) : "–"),
         ),
       );
-      const head = make(
-        "tr",
-        {},
-        make("th", { scope: "col" }, "Player"),
-        make("th", { scope: "col" }, "Regret"),
+      const head = ["Regret after", `${ROUNDS} rounds`, `${LATER} rounds`].map((name) =>
+        make("th", { scope: "col" }, name),
       );
-      const code = python();
-      code.show(this.code());
-      this.after.replaceChildren(
-        make("table", { class: "play-table" }, make("thead", {}, head), make("tbody", {}, ...body)),
-        code.box,
-      );
-      const best = LETTERS[this.order.indexOf(0)];
-      this.say(
-        `${told} The cards turn: ${best} is best. Your regret is ${exact(this.lost)}: in each round, the ` +
-          "best utility less the mean of your two. The reductions met the same cards and the same random " +
-          "numbers. Twenty rounds are few: they still explore, and may lose more than a player who picks at random.",
+      return make(
+        "table",
+        { class: "play-table" },
+        make("thead", {}, make("tr", {}, ...head)),
+        make("tbody", {}, ...body),
       );
     }
 
@@ -154,9 +175,9 @@
         "from dueling import UCB, Champion, Doubler, MultiSBM, Sparring, simulate",
         "",
         "for reduction in (Sparring, MultiSBM, Doubler, Champion):",
-        `    game = dict(T=${ROUNDS}, runs=1, seed=${this.seed}, checkpoints=[${ROUNDS}])`,
+        `    game = dict(T=${LATER}, runs=1, seed=${this.seed}, checkpoints=[${ROUNDS}, ${LATER}])`,
         '    result = simulate("arith/linear", reduction(UCB), **game)',
-        "    print(reduction.__name__, result.regret[0, -1].round(4))",
+        "    print(reduction.__name__, *result.regret[0].round(4))",
       ].join("\n");
     }
   }

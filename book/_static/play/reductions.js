@@ -22,6 +22,9 @@
   const LEGEND =
     "Lines: the median of the runs. Bands: the middle 80 % of them. ↑: a line that leaves the picture. " +
     "Each step on the axis of rounds doubles them.";
+  const RULES =
+    "Move a slider, and the runs are played anew in this page: less regret is better. " +
+    "The sliders of the utilities say what the arms are worth.";
   const [HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [320, 46, 94, 30, 26];
 
   /* Theorem M and the corrected Corollary 3.3, in closed form (dueling.theory.bounds), and the
@@ -69,9 +72,14 @@
         make("th", { scope: "col" }, name),
       );
       box.append(
-        this.controls(),
-        this.chart,
-        make("p", { class: "play-note" }, LEGEND),
+        make("p", { class: "play-rules" }, make("b", {}, "The reductions, live. "), RULES),
+        make(
+          "div",
+          { class: "play-stage" },
+          make("div", { class: "play-chart" }, this.chart),
+          make("p", { class: "play-note" }, LEGEND),
+          this.controls(),
+        ),
         line,
         make(
           "table",
@@ -106,6 +114,13 @@
         value: 6,
         input: (K) => this.resize(K),
       });
+      this.caution = slider("UCB’s α", {
+        min: -1,
+        max: 4,
+        step: 0.5,
+        value: 3,
+        input: set("alpha"),
+      });
       this.vectors = choice("utilities", [...Object.keys(VECTORS), "own"], "arith", (name) =>
         this.take(name),
       );
@@ -124,7 +139,7 @@
             set("machine"),
           ),
           this.count,
-          slider("UCB’s α", { min: -1, max: 4, step: 0.5, value: 3, input: set("alpha") }),
+          this.caution,
           slider("IF’s c", { min: 0.5, max: 4, step: 0.5, value: 4, input: set("scale") }),
           horizon,
         ),
@@ -200,6 +215,7 @@
       this.checkpoints = doubling(this.T);
       this.curves = Object.fromEntries(this.players().map(([name]) => [name, []]));
       this.code.show(this.python());
+      this.caution.querySelector("input").disabled = this.machine !== "UCB";
       this.note.textContent = this.machine === "TsallisINF" ? LAST_BITS : "";
       this.showBounds();
       this.moveDot();
@@ -268,7 +284,7 @@
       this.showLamps(Object.fromEntries(ends.map(([name, { mean }]) => [name, mean])));
       const order = ends.map(([name, { mid }]) => `${name} ${mid.toFixed(0)}`).join(", ");
       this.say(
-        `${this.runs} runs of ${this.T} duels each on ${this.name}. Median regret, least first: ${order}.`,
+        `${this.runs} runs of ${this.T} duels each on ${this.vector === "own" ? "your utilities" : this.name}. Median regret, least first: ${order}.`,
       );
       this.chart.setAttribute("aria-label", `Regret against rounds. ${order} at round ${this.T}.`);
     }
@@ -284,37 +300,43 @@
       // A narrow box has a narrow picture; before the first one it has no width yet.
       const WIDTH = Math.min(640, this.box.clientWidth || innerWidth - 60);
       this.chart.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
-      const top = Math.max(
-        1,
-        ...Object.entries(summaries)
-          .filter(([name]) => name !== "BTMB")
-          .flatMap(([, s]) => s.at(-1).high),
+      const top = round(
+        Math.max(
+          1,
+          ...Object.entries(summaries)
+            .filter(([name]) => name !== "BTMB")
+            .flatMap(([, s]) => s.at(-1).high),
+        ),
       );
       const last = this.checkpoints.length - 1;
       const x = (c) =>
         LEFT +
         ((WIDTH - LEFT - RIGHT) * Math.log2(this.checkpoints[c])) /
           Math.log2(this.checkpoints[last]);
-      const y = (value) => HEIGHT - BOTTOM - ((HEIGHT - BOTTOM - TOP) * Math.min(value, top)) / top;
+      const y = (value) => HEIGHT - BOTTOM - ((HEIGHT - BOTTOM - TOP) * value) / top;
       const parts = [0, 0.5, 1].map((share) =>
-        label(LEFT - 6, y(share * top) + 5, (share * top).toFixed(0), "end"),
+        label(LEFT - 6, y(share * top) + 5, +(share * top).toFixed(2), "end"),
       );
       parts.push(make("svg:path", { d: `M${LEFT},${TOP - 6}V${HEIGHT - BOTTOM}H${WIDTH - RIGHT}` }));
       parts.push(label(0, 14, `Regret${this.progress()}`, "start"));
       parts.push(label(WIDTH - RIGHT + 30, HEIGHT - 8, "rounds", "start"));
       for (const c of [0, Math.floor(last / 2), last])
         parts.push(label(x(c), HEIGHT - 8, this.checkpoints[c], "middle"));
+      const [inside, frame] = [make("svg:g", { "clip-path": "url(#play-frame)" }), { x: LEFT, y: TOP - 8 }];
+      const size = { width: WIDTH - LEFT - RIGHT + 2, height: HEIGHT - BOTTOM - TOP + 10 };
+      parts.push(make("svg:clipPath", { id: "play-frame" }, make("svg:rect", { ...frame, ...size })));
+      parts.push(inside);
       let lowest = HEIGHT;
       const ends = Object.entries(summaries).sort((a, b) => a[1].at(-1).mid - b[1].at(-1).mid);
       for (const [name, points] of ends) {
         const line = (key) => points.map((p, c) => `${x(c).toFixed(1)},${y(p[key]).toFixed(1)}`);
         const colour = COLOURS[name];
         const band = [...line("low"), ...line("high").reverse()].join(" ");
-        parts.push(
+        inside.append(
           make("svg:polygon", { points: band, fill: colour, "fill-opacity": 0.15, stroke: "none" }),
+          make("svg:polyline", { points: line("mid").join(" "), stroke: colour }),
         );
-        parts.push(make("svg:polyline", { points: line("mid").join(" "), stroke: colour }));
-        lowest = Math.min(lowest - 16, y(points.at(-1).mid) + 5);
+        lowest = Math.min(lowest - 16, y(Math.min(points.at(-1).mid, top)) + 5);
         const mark = make("svg:rect", {
           x: WIDTH - RIGHT + 6,
           y: lowest - 9,
@@ -388,6 +410,7 @@
 
     moveDot() {
       if (!this.dot) return;
+      this.dot.style.display = this.machine === "UCB" ? "" : "none"; // the map is one of UCB
       const near = (values, value) =>
         values.reduce(
           (best, v, i) => (Math.abs(v - value) < Math.abs(values[best] - value) ? i : best),
@@ -436,6 +459,12 @@
         "    print(algorithm, result.quantile(0.5)[-1].round(1), result.mean()[-1].round(1))",
       ].join("\n");
     }
+  }
+
+  /* The next number that is half of a power of ten times a whole one. */
+  function round(n) {
+    const half = 10 ** Math.floor(Math.log10(n)) / 2;
+    return half * Math.ceil(n / half);
   }
 
   function label(x, y, text, anchor) {

@@ -123,6 +123,10 @@
       });
       const button = (name, act) =>
         make("button", { type: "button", class: "play-button", onclick: act }, name);
+      this.epoch = button("Skip epoch", () => {
+        const { start, length } = EPOCHS[this.algorithm](this.t);
+        this.show(Math.min(ROUNDS, start + length));
+      });
       const every = { every: 700, first: 1, last: ROUNDS };
       const moments = { ...every, now: () => this.t, show: (t) => this.show(t) };
       const names = algorithm.split(" ");
@@ -130,17 +134,18 @@
         names.length > 1 ? [choice("algorithm", names, names[0], (name) => this.take(name))] : [];
       box.append(
         ...pick,
-        make("p", { class: "play-note" }, GAME),
+        make("p", { class: "play-rules" }, make("b", {}, "Step through it. "), GAME),
         this.strip,
-        line,
         make(
           "div",
           { class: "play-scrub" },
           button("Back", () => this.show(Math.max(1, this.t - 1))),
           button("Next", () => this.show(Math.min(ROUNDS, this.t + 1))),
           ...film(line, moments),
+          this.epoch,
           this.scrub,
         ),
+        line,
         this.bars,
       );
       this.take(names[0]);
@@ -148,6 +153,7 @@
 
     take(algorithm) {
       this.algorithm = algorithm;
+      this.epoch.hidden = !EPOCHS[algorithm];
       this.scenario = utilities(ARITH, "linear", "arith/linear");
       const { order, played } = this.run(ROUNDS);
       this.order = order;
@@ -185,7 +191,10 @@
 
     /* The last rounds: above the left arm, below the right one, the preferred one filled. */
     drawStrip() {
-      const from = Math.max(0, this.t - 14);
+      // A narrow box shows fewer of them; before it stands in the page it has no width yet.
+      const room = this.box.clientWidth || innerWidth - 60;
+      const shown = Math.min(14, Math.floor((room - 10) / 30));
+      const from = Math.max(0, this.t - shown);
       const parts = [];
       const cell = (i, at, arm, won) => {
         parts.push(
@@ -216,7 +225,7 @@
           ),
         );
       });
-      this.strip.setAttribute("viewBox", "0 0 430 100");
+      this.strip.setAttribute("viewBox", `0 0 ${10 + 30 * shown} 100`);
       this.strip.setAttribute(
         "aria-label",
         "The last rounds: the left arms above the right arms, the preferred ones filled.",
@@ -315,8 +324,8 @@
     );
   }
 
-  function text(x, y, words) {
-    return make("svg:text", { x, y, class: "play-small" }, words);
+  function text(x, y, words, anchor) {
+    return make("svg:text", { x, y, "text-anchor": anchor, class: "play-axis" }, String(words));
   }
 
   /* The film of a relapse: a long run of Sparring on 1good, whose number the chapter found. */
@@ -358,13 +367,13 @@
       box.append(
         head,
         make("div", { class: "play-panels" }, this.picture, this.map),
-        line,
         make(
           "div",
           { class: "play-scrub", role: "group", "aria-label": "The film of a relapse" },
           ...film(line, moments),
           this.scrub,
         ),
+        line,
       );
       this.show(0);
     }
@@ -387,15 +396,17 @@
       range.setAttribute("aria-valuetext", String(checkpoints[i]));
       const top = this.curve.at(-1);
       const points = this.curve.map(
-        (value, c) => `${30 + (390 * c) / 127},${140 - (130 * value) / top}`,
+        (value, c) => `${50 + (370 * c) / 127},${132 - (120 * value) / top}`,
       );
       const [cx, cy] = points[i].split(",");
       this.picture.replaceChildren(
         make("svg:polyline", { points: points.join(" "), "stroke-opacity": 0.3 }),
         make("svg:polyline", { points: points.slice(0, i + 1).join(" "), stroke: "#0072B2" }),
-        make("svg:path", { d: "M30,10V140H420" }),
-        text(4, 8, "regret"),
-        text(388, 134, "rounds"),
+        make("svg:path", { d: "M50,12V132H420" }),
+        text(44, 16, top.toFixed(0), "end"),
+        text(44, 136, 0, "end"),
+        text(56, 10, "regret", "start"),
+        text(420, 148, `${checkpoints.at(-1)} rounds`, "end"),
         make("svg:circle", { cx, cy, r: 4, class: "filled" }),
       );
       this.picture.setAttribute(
