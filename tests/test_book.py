@@ -687,6 +687,14 @@ def test_the_pages_are_a_part_of_what_is_left(root, executions, capsys):
         assert run.pages(root, "full", render) == 240
 
 
+def test_what_runs_is_shown_while_it_runs(root, timed, monkeypatch):
+    seen = []
+    monkeypatch.setattr(Progress, "show", lambda progress, spent: seen.append({*spent}))
+    many(root, a="", b="")
+    assert built(root, "--jobs", "2") == 0
+    assert {"a", "b"} in seen
+
+
 def test_progress_in_one_line_on_a_terminal(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     monkeypatch.setattr(shutil, "get_terminal_size", lambda: os.terminal_size((40, 20)))
