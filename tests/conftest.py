@@ -1,4 +1,4 @@
-"""What several test files share: the comparison of results, a reader's machine, two odd games."""
+"""What several test files share: comparing results, a reader's machine, two odd games, a browser."""
 
 import shutil
 import subprocess
@@ -11,6 +11,7 @@ import pytest
 
 from dueling import simulate
 from dueling.game import Game
+from edition.release import browser as chromium
 
 # A busy machine is no failure, and the same commit meets the same cases everywhere.
 hypothesis.settings.register_profile("steady", deadline=None, derandomize=True)
@@ -170,3 +171,12 @@ def expected_plays(algorithm, P, T, Game=Game):
         return game.plays.sum(axis=0)
 
     return sum(p * plays.astype(object) for p, plays in every_path(play))
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One Chromium for all tests of a process: Playwright does not start twice."""
+    if not chromium.chromium():
+        pytest.skip(chromium.MISSING)
+    with chromium.launched() as running:
+        yield running

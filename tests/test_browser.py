@@ -15,7 +15,6 @@ from threading import Thread
 import pytest
 
 from edition import layers
-from edition.release import browser as chromium
 
 ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "_build" / "html"
@@ -82,15 +81,6 @@ def site():
     Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """One Chromium for all tests."""
-    if not chromium.chromium():
-        pytest.skip(chromium.MISSING)
-    with chromium.launched() as running:
-        yield running
 
 
 @pytest.fixture

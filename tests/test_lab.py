@@ -15,8 +15,6 @@ from urllib.request import urlopen
 
 import pytest
 
-from edition.release import browser as chromium
-
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "book" / "theory" / "game.ipynb"
 HEADS = """() => [...document.querySelectorAll('aside.myst-proof .myst-proof-title')]
@@ -50,14 +48,12 @@ def lab(tmp_path):
         process.wait(60)
 
 
-def test_the_lab_renders_each_definition_and_theorem(lab):
-    if not chromium.chromium():
-        pytest.skip(chromium.MISSING)
+def test_the_lab_renders_each_definition_and_theorem(browser, lab):
     cells = json.loads(PAGE.read_text())["cells"]
     text = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
     kinds = re.findall(r"^[`:]{3,}\{prf:(\w+)\}", text, re.M)
-    with chromium.launched() as browser:
-        tab = browser.new_page(viewport={"width": 1440, "height": 900})
-        tab.goto(lab)
-        tab.wait_for_function(f"() => ({HEADS})().length >= {len(kinds)}", timeout=120_000)
-        assert tab.evaluate(HEADS) == kinds and len(kinds) > 3
+    tab = browser.new_page(viewport={"width": 1440, "height": 900})
+    tab.goto(lab)
+    tab.wait_for_function(f"() => ({HEADS})().length >= {len(kinds)}", timeout=120_000)
+    assert tab.evaluate(HEADS) == kinds and len(kinds) > 3
+    tab.close()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_browser import AXE, CODE, OVERFLOW, THEME, browser, listen, load_axe, size
+from test_browser import AXE, CODE, OVERFLOW, THEME, listen, load_axe, size
 
 from dueling import Utilities, scenario
 from dueling.engine.runs import stream
@@ -24,7 +24,6 @@ ROOT = Path(__file__).parents[1]
 BOOK = ROOT / "_build" / "html"
 
 pytestmark = pytest.mark.built
-__all__ = ["browser"]  # a fixture of the tests of all pages
 
 RUNS, ROUNDS = 40, 1024
 PLAYED = """([name, mu, link, algorithm, runs, T]) => {
