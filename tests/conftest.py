@@ -1,4 +1,4 @@
-"""What several test files share: comparing results, a reader's machine, two odd games, a browser."""
+"""Shared by several test files: comparing results, a reader's machine, two odd games, a browser."""
 
 import shutil
 import subprocess
