@@ -382,7 +382,7 @@ def test_two_makes_are_the_same_bytes(tmp_path):
 
 
 def test_a_page_without_kernels_is_told_so(tmp_path, monkeypatch):
-    def missing(root):
+    def missing(root, begun):
         raise place.Refusal("no compiler")
 
     monkeypatch.setattr(bundle, "file", missing)

@@ -137,7 +137,9 @@ def mend_bars(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines
             lines[i] = "`".join(parts)
 
 
-def mend_properties(app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list):
+def mend_properties(
+    app: Sphinx, what: str, name: str, thing: Any, options: Any, lines: list
+) -> None:
     """Keep napoleon from taking the words before a colon for the type of a property."""
     if what == "property" and lines:
         lines[0] = lines[0].replace(": ", " – ", 1)
